@@ -233,6 +233,15 @@ def write(path, names, columns):
     return path
 
 
+def test_a_contaminated_sample_is_no_relative_of_strangers(tmp_path):
+    """It is heterozygous at many sites, and so shares most heterozygous sites of anybody."""
+    one, other, *strangers = people(10, 4000)[3:]
+    mixed = [a if a == b else "1" for a, b in zip(one, other, strict=True)]
+    names = ["mixed", *(f"P{number}" for number, _ in enumerate(strangers))]
+    everybody = identity.read([write(tmp_path / "all", names, [mixed, *strangers])], {})
+    assert list(identity.related(everybody)) == []
+
+
 @pytest.mark.parametrize("absent", [False, True])
 def test_relatives_and_nobody_else(tmp_path, absent):
     """`absent`: call sets of one sample each, which list no site that is REF."""

@@ -304,3 +304,10 @@ def test_of_alignments_alone_nothing_is_known_of_expression(tmp_path):
     path = tmp_path / "read_features/S1.json"
     path.write_text('{"exons": 0.9}')
     assert figures.read([("S1:a", path)]) == {"S1": {"condition": "a", "exons": 0.9}}
+
+
+def test_an_attribute_that_ends_in_another_name_is_not_that_one():
+    """stringtie --merge adds ref_gene_id behind gene_id."""
+    line = '1\tS\texon\t1\t9\t.\t+\t.\tgene_id  "M.1"; transcript_id "T1"; ref_gene_id "E1"; ref_gene_name "abc";\n'
+    assert list(expression.read_exons([line])) == [("M.1", "M.1", "1", 1, 9, "+")]
+    assert dict(features.ATTRIBUTE.findall(line.split("\t")[8])) == {"gene_id": "M.1", "transcript_id": "T1"}

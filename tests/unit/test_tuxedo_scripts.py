@@ -72,6 +72,24 @@ def test_usable_lines_get_a_gene_name():
     assert names == ["abc", "def", "G3"]
 
 
+def test_start_sites_are_seen_where_an_annotation_has_them(tmp_path):
+    path = tmp_path / "genes.gtf"
+    for attributes, seen in (('tss_id "S"; ', True), ("", False)):
+        path.write_text(f'1\tS\texon\t1\t9\t.\t+\t.\tgene_id "G"; transcript_id "T"; {attributes}\n')
+        assert annotation.read(str(path)).has_starts is seen
+
+
+def test_each_condition_has_replicates_where_each_has_a_dispersion_of_its_own():
+    config = {"stop_after": "none", "cuffdiff": {"dispersion_method": "per-condition"}}
+    (error,) = design.errors(config, {}, {"a": ["A1"], "b": ["B1", "B2"]})
+    assert error.startswith(
+        "samples.tsv: condition a has one replicate: dispersion method per-condition takes two or more"
+    )
+    assert design.errors(config, {}, {"a": ["A1", "A2"], "b": ["B1", "B2"]}) == []
+    config["cuffdiff"]["dispersion_method"] = "pooled"
+    assert design.errors(config, {}, {"a": ["A1"], "b": ["B1", "B2"]}) == []
+
+
 def test_a_gff3_gene_lends_its_name():
     lines = ["##gff-version 3\n", exon("1", 1, 9, feature="gene", attributes="ID=gene:G;Name=my%20gene\n").rstrip()]
     lines += [exon("1", 1, 9, feature="mRNA", attributes="ID=T;Parent=gene:G;Name=T")]
@@ -100,7 +118,8 @@ def test_splice_sites_are_the_bases_beside_introns_from_0():
 
 
 def test_a_condition_is_refused_whose_files_are_longer_than_an_argument():
-    config, counted, few = {"stop_after": "visualize"}, "results/quantify/", f"A{'n' * 61}"
+    config = {"stop_after": "visualize", "cuffdiff": {"dispersion_method": "pooled"}}
+    counted, few = "results/quantify/", f"A{'n' * 61}"
 
     def errors(last: str) -> list[str]:
         groups = {"a": [*(f"{few}{number:04}" for number in range(1480)), last], "b": ["B1"]}

@@ -76,10 +76,6 @@ def ploidy_regions(wildcards):
     return list(filter(None, [files.get(sexes[wildcards.sample]) if isinstance(files, dict) else files]))
 
 
-# by depth the sex is known well of genomes; of targets after the run
-checks_sex = isinstance(config["ploidy_regions"], dict) and not config["intervals"]
-
-
 def gvcf_of(step, sample="{sample}"):
     """A sample's GVCF as a step leaves it, and its index."""
     gvcf = f"results/{step}/{sample}.g.vcf.gz"
@@ -209,6 +205,15 @@ def called_bases():
         return genome_bytes()
     found = load(source("intervals/n_free.py")).read_regions(config["intervals"], defaultdict(genome_bytes))
     return min(genome_bytes(), sum(end - start + 2 * padding for own in found.values() for start, end in own))
+
+
+def of_targets():
+    """Whether what is called are an exome's or a panel's regions; those of a genome leave out its repeats and gaps alone."""
+    return bool(regions) and called_bases() < genome_bytes() / 2
+
+
+# by depth the sex is known well of genomes; of targets after the run
+checks_sex = isinstance(config["ploidy_regions"], dict) and not of_targets()
 
 
 def resource_arguments(flag):

@@ -39,7 +39,7 @@ measured_names = [
     *callsets * len(of_calls),
     "all",
 ]
-targets = "--targets" if regions else ""
+targets = "--targets" if of_targets() else ""
 called_in = [CALLED]
 
 

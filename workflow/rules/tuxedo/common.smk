@@ -38,6 +38,8 @@ def read_annotation(key, made):
     errors, warnings = annotation_check.compare(found, contigs, config["reference"]["fasta"])
     if errors:
         sys.exit("\n".join(f"config: {key} {path} {error}" for error in errors))
+    if key == "annotation" and config["assembly"] == "reference_only" and not found.has_starts:
+        warnings.append(design.WITHOUT_STARTS)
     for warning in warnings:
         logger.warning(f"warning: config: {key} {path} {warning}")
 

@@ -5,10 +5,12 @@
 FILES names tables of genotypes.py, one a line. KNOWN has a line of names, and lines %CHROM %POS [%GT] of what is known
 of these; or nothing. Each sample is held against what is known of its name, and where it is another person, of all.
 
-The kinship of a pair is KING-robust's (Manichaikul 2010): sites where both are heterozygous, less twice those where
-they are homozygous for different alleles, over twice the heterozygous sites of the one that has fewer. It needs no
-allele frequencies. A site that a table lacks is REF in a call set of one sample, and unknown elsewhere. Sets of sites
-are bits of whole numbers, so that a pair takes microseconds.
+The kinship of a pair is KING-robust's (Manichaikul 2010, equation 11): sites where both are heterozygous, less twice
+those where they are homozygous for different alleles, over twice the heterozygous sites of the one that has fewer, and
+of that is taken a quarter of the share that the other has more. It needs no allele frequencies. Against known genotypes
+that last term is left out, for the question is whether what is known is there: contamination brings more heterozygous
+sites, and is told elsewhere. A site that a table lacks is REF in a call set of one sample, and unknown elsewhere. Sets
+of sites are bits of whole numbers, so that a pair takes microseconds.
 
 Standard library only.
 """
@@ -87,37 +89,52 @@ def sets(places: Iterable[int], column: Iterable[str], sites: int) -> Iterator[i
     return (int(row.translate(ones), 2) for ones in ONES)
 
 
-def kinship(one: Genotypes, other: Genotypes, least: int = FEWEST) -> tuple[float, int] | None:
-    """The kinship of two samples, and the sites that both have; None where there are too few."""
+@dataclass(frozen=True, order=True)
+class Compared:
+    """Of two samples: what they share of the heterozygous sites of the one with fewer, how many times as many the other
+    has, and the sites that both have."""
+
+    shared: float
+    more: float
+    sites: int
+
+    @property
+    def kinship(self) -> float:
+        return self.shared - (self.more - 1) / 4
+
+
+def compare(one: Genotypes, other: Genotypes, least: int) -> Compared | None:
+    """Two samples; None where they have too few heterozygous sites."""
     both = one.known & other.known
-    fewest = min((one.one & both).bit_count(), (other.one & both).bit_count())
-    if fewest < least:
+    fewer, more = sorted(((one.one & both).bit_count(), (other.one & both).bit_count()))
+    if fewer < least:
         return None
     opposite = ((one.none & other.two) | (one.two & other.none)).bit_count()
-    return ((one.one & other.one).bit_count() - 2 * opposite) / (2 * fewest), both.bit_count()
+    shared = ((one.one & other.one).bit_count() - 2 * opposite) / (2 * fewer)
+    return Compared(shared, more / fewer, both.bit_count())
 
 
 def related(samples: Mapping[str, Genotypes]) -> Iterator[str]:
     """A line for each pair of relatives."""
     for (name, one), (other, two) in combinations(samples.items(), 2):
-        found = kinship(one, two)
-        if found and found[0] >= FIRST:
-            relation = "same_person" if found[0] >= SAME else "first_degree"
-            yield f"{name}\t{other}\t{found[0]:.3f}\t{relation}\t{found[1]}"
+        found = compare(one, two, FEWEST)
+        if found and found.kinship >= FIRST:
+            relation = "same_person" if found.kinship >= SAME else "first_degree"
+            yield f"{name}\t{other}\t{found.kinship:.3f}\t{relation}\t{found.sites}"
 
 
 def known_as(samples: Mapping[str, Genotypes], known: Mapping[str, Genotypes]) -> Iterator[str]:
     """For each sample of which genotypes are known whether it has them; a line more where it has another's."""
     for name in filter(known.__contains__, samples):
-        own = kinship(samples[name], known[name], FEWEST_KNOWN)
+        own = compare(samples[name], known[name], FEWEST_KNOWN)
         if not own:
             continue
-        is_own = own[0] >= SAME
-        yield f"{name}\t{name}\t{own[0]:.3f}\t{'known_as' if is_own else 'not_known_as'}\t{own[1]}"
-        others = () if is_own else ((kinship(samples[name], known[other], FEWEST_KNOWN), other) for other in known)
-        found, other = max(((found, other) for found, other in others if found), default=((0.0, 0), ""))
-        if found[0] >= SAME:
-            yield f"{name}\t{other}\t{found[0]:.3f}\tknown_as\t{found[1]}"
+        is_own = own.shared >= SAME
+        yield f"{name}\t{name}\t{own.shared:.3f}\t{'known_as' if is_own else 'not_known_as'}\t{own.sites}"
+        others = () if is_own else ((compare(samples[name], known[other], FEWEST_KNOWN), other) for other in known)
+        found, other = max(((found, other) for found, other in others if found), default=(None, ""))
+        if found and found.shared >= SAME:
+            yield f"{name}\t{other}\t{found.shared:.3f}\tknown_as\t{found.sites}"
 
 
 if __name__ == "__main__":

@@ -30,10 +30,14 @@ class AnnotationError(Exception):
 
 
 class Annotation(NamedTuple):
-    """What a file holds: `exons` a contig, in the order of the file; `format` is GTF or GFF3."""
+    """What a file holds: `exons` a contig, in the order of the file; `format` is GTF or GFF3.
+
+    `has_starts`: its transcripts have a tss_id, by which cuffdiff compares start sites, promoters and splicing.
+    """
 
     format: str
     exons: dict[str, int]
+    has_starts: bool = False
 
 
 def attribute(name: str, attributes: str) -> str:
@@ -63,7 +67,7 @@ def read(path: str) -> Annotation:
 
 def _scan(lines: Iterable[str]) -> Annotation:
     exons: Counter[str] = Counter()
-    style, without, first = "GTF", 0, 0
+    style, without, first, has_starts = "GTF", 0, 0, False
     for number, line in enumerate(lines, 1):
         if line.startswith("##FASTA"):
             break
@@ -79,6 +83,7 @@ def _scan(lines: Iterable[str]) -> Annotation:
         if fields[2] != "exon":
             continue
         exons[fields[0]] += 1
+        has_starts = has_starts or bool(attribute("tss_id", fields[8]))
         if style == "GTF" and not attribute("transcript_id", fields[8]):
             without, first = without + 1, first or number
     if not exons:
@@ -88,7 +93,7 @@ def _scan(lines: Iterable[str]) -> Annotation:
             f"has no transcript_id in {without} of its {exons.total()} exons, first in line {first}: "
             "Cufflinks joins exons to transcripts by it; use an annotation that has them"
         )
-    return Annotation(style, dict(exons))
+    return Annotation(style, dict(exons), has_starts)
 
 
 def compare(annotation: Annotation, contigs: Iterable[str], fasta: str) -> tuple[list[str], list[str]]:

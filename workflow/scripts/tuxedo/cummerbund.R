@@ -13,6 +13,7 @@ suppressPackageStartupMessages({
 MIN_EXPRESSED <- 3 # genes a replicate, for a density, a spread or a principal component
 MIN_SIGNIFICANT <- 2 # genes, for a heat map
 LEAST_COUNT <- 0.1 # fragments
+MOST_ROWS <- 1000 # of a heat map: its clustering takes time and memory by their square
 LABELLED_ROWS <- 60 # beyond it, names in a heat map run into each other
 LISTED_REPLICATES <- 20 # beyond it, their legend takes half of a plot, and numbers hide the colours of distances
 NAME_PT <- 9
@@ -134,8 +135,10 @@ pair_plots <- function(cuff, tests, conditions, own, fdr) {
 gene_plots <- function(cuff, significant, top_genes, replicates) {
   ids <- unique(significant$gene_id)
   labels <- gene_label(significant)[match(ids, significant$gene_id)]
+  rows <- head(ids, MOST_ROWS)
   heat_map <- plot_of("heat_map", few_significant(ids), function() {
-    csHeatmap(getGenes(cuff, ids), cluster = "row", replicates = TRUE, labRow = length(ids) <= LABELLED_ROWS) +
+    csHeatmap(getGenes(cuff, rows), cluster = "row", replicates = TRUE, labRow = length(rows) <= LABELLED_ROWS) +
+      ggtitle(if (length(ids) > MOST_ROWS) sprintf("The first %d of %d significant genes", MOST_ROWS, length(ids))) +
       theme(axis.text.x = name_size(replicates))
   })
   top <- seq_len(min(top_genes, length(ids)))

@@ -10,6 +10,10 @@ from typing import Any
 
 Conditions = dict[str, list[str]]
 MOST_BYTES = (128 << 10) - 1  # of an argument, to Linux; cuffdiff takes the files of a condition as one
+WITHOUT_STARTS = (
+    "has no tss_id, so that with assembly: reference_only cuffdiff compares no start sites, promoters, splicing and "
+    "coding sequences: their tables will be empty"
+)
 
 
 def conditions(units: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> Conditions:
@@ -43,7 +47,7 @@ def errors(
         "of the table, too, or set stop_after: quantify"
         for name, members in lost.items()
     ]
-    return [*_unit_errors(units), *(of_lost or _condition_errors(groups, counted))]
+    return [*_unit_errors(units), *(of_lost or _condition_errors(config, groups, counted))]
 
 
 def _unit_errors(units: Mapping[str, Mapping]) -> Iterator[str]:
@@ -58,7 +62,7 @@ def _unit_errors(units: Mapping[str, Mapping]) -> Iterator[str]:
             yield f"units.tsv: sample {sample}: has lanes with fq2 and lanes without: make two samples of them"
 
 
-def _condition_errors(groups: Conditions, counted: str) -> Iterator[str]:
+def _condition_errors(config: Mapping[str, Any], groups: Conditions, counted: str) -> Iterator[str]:
     if unnamed := groups.get(""):
         yield (
             f"samples.tsv: sample {unnamed[0]}: has no condition ({len(unnamed)} of the samples have none); "
@@ -69,6 +73,12 @@ def _condition_errors(groups: Conditions, counted: str) -> Iterator[str]:
             f"samples.tsv: {', '.join(groups)} is the only condition: differential expression compares two or more; "
             "add samples of another, or set stop_after: quantify"
         )
+    if config["cuffdiff"]["dispersion_method"] == "per-condition":
+        for name in (name for name, members in groups.items() if name and len(members) == 1):
+            yield (
+                f"samples.tsv: condition {name} has one replicate: dispersion method per-condition takes two or "
+                "more of each; set cuffdiff.dispersion_method: pooled"
+            )
     first: dict[str, str] = {}
     for name in groups:  # cummeRbund spells them with letters, digits and _ alone, in a database that ignores case
         earlier = first.setdefault(re.sub(r"[^a-z0-9]", "_", name.lower()), name)

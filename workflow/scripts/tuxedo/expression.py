@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-ATTRIBUTE = re.compile(r'(gene_id|transcript_id|gene_name) "([^"]*)"')
+ATTRIBUTE = re.compile(r'(?:^|;)\s*(gene_id|transcript_id|gene_name)\s+"([^"]*)"')
 OF_GENES = ("gene_id", "gene_name", "locus", "length")
 
 

@@ -32,7 +32,7 @@ MITOCHONDRIA = {
 }
 RIBOSOMAL = {"rRNA", "Mt_rRNA"}
 LEAST_LENGTH, LEAST_READS, LEAST_GENES = 500, 20, 10  # bases of a transcript, its reads, and genes, for 5' to 3'
-ATTRIBUTE = re.compile(r'(gene_id|transcript_id|gene_biotype|gene_type|gbkey) "([^"]*)"')
+ATTRIBUTE = re.compile(r'(?:^|;)\s*(gene_id|transcript_id|gene_biotype|gene_type|gbkey)\s+"([^"]*)"')
 
 Exons = list[tuple[int, int]]
 
