@@ -145,6 +145,46 @@ def test_a_retry_waits_for_the_attempt_before(node):
     assert causes == {1: "the launcher was killed", 2: None}
 
 
+def test_what_outlives_its_launchers_without_their_locks_is_ended(node):
+    """As GATK's JVM does, whose starter closes descriptors: else two would write one file."""
+    starter = 'import subprocess; subprocess.check_call(["sleep", "60"])'
+    wrapper = node.start(f"{sys.executable} -S -E -c '{starter}'; true")
+    (job_id,) = wait_until(lambda: job_ids(node))
+    (orphan,) = wait_until(lambda: [pid for pid in processes_of(job_id) if read_text(f"/proc/{pid}/comm") == "sleep\n"])
+    for pid in [wrapper.pid, *children(wrapper.pid), *(int(pid) for pid in processes_of(job_id) if pid != orphan)]:
+        kill(pid)
+    wrapper.wait(timeout=30)
+    wrapper.stderr.close()
+    wait_until(lambda: processes_of(job_id) == [orphan])
+    assert node.run("true", name="next")[0] == 0
+    assert processes_of(job_id) == []
+    assert {record["wildcards"]["sample"]: record["cause"] for record in node.records()} == {
+        "a": "killed",
+        "next": None,
+    }
+
+
+def test_who_stands_in_the_queue_sees_that_nobody_waits_for_it_any_more(node):
+    """Behind another run's jobs it would stand for hours, and keep its own run from starting again."""
+    holder = node.start("sleep 60", name="holder", threads=len(CPUS))
+    wait_until(lambda: node.allocated() == CPUS)
+    head = node.start("true", name="head")
+    wait_until(lambda: sum(path.name.isdigit() for path in (node.runtime / "queue").rglob("*")) == 1)
+    with subprocess.Popen(["sleep", "60"]) as asker:
+        second = node.start("true", "--asked-by", asker.pid, name="second")
+        wait_until(lambda: sum(path.name.isdigit() for path in (node.runtime / "queue").rglob("*")) == 2)
+        asker.kill()
+    assert second.wait(timeout=20) == 143
+    assert holder.poll() is None and head.poll() is None
+    (record,) = node.records()
+    assert (record["wildcards"]["sample"], record["cause"]) == ("second", "killed")
+    assert record["message"].endswith("while it waited for CPUs")
+    holder.terminate()
+    for process in (holder, head, second):
+        process.wait(timeout=20)
+        process.stderr.close()
+
+
 def test_killed_while_it_waits(node):
     """One behind the head, and the head itself."""
     holder = node.start("sleep 30", name="holder", threads=len(CPUS))

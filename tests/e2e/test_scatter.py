@@ -306,3 +306,13 @@ def test_gathering_that_was_cut_off_makes_the_shard_that_it_had_moved_again(step
 def test_reads_without_a_place_go_with_the_last_shard(step):
     code, _, _ = step.run(2, 'echo "${regions[@]:2}" > "$shard"', options=["--unmapped"])
     assert (code, step.result) == (0, "\n-L unmapped\nfinished\n")
+
+
+@needs_two_cpus
+def test_a_shard_that_cannot_be_noted_as_done_leaves_the_others_to_their_end(step):
+    shard = f"[ $number = 2 ] || mkdir out.txt.shards/1.done; [ $number = 1 ] || sleep 2; {SHARD}"
+    process = step.start(2, shard)
+    _, output = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Is a directory" in output.decode()
+    assert (step.node.folder / "out.txt.shards/2.done").is_file()

@@ -91,6 +91,13 @@ def test_a_journal_returns_what_was_noted_last(journal):
     assert journal.notes()["record"]["rule"] == "two"
 
 
+def test_notes_that_were_torn_before_bash_added_a_line_are_passed_over(journal):
+    journal.write(noted("one"), "ledger.jsonl")
+    with Path(journal.path).open("a") as file:
+        file.write("{'record': {'schema': 1, 'id': 'abstatus 137 0\n")
+    assert journal.notes()["record"]["rule"] == "one"
+
+
 def test_a_full_disk_leaves_what_was_noted_before(journal, monkeypatch, capfd):
     journal.write(noted("one"), "ledger.jsonl")
     write = os.write

@@ -37,8 +37,11 @@ def test_what_failed_for_its_data_is_not_run_again(node):
         "kill -9 $$",
         "kill -SEGV $$",
         "true",  # and no output
+        "exit 3",
+        "echo 'samtools sort: failed to create threads: Resource temporarily unavailable' >&2; exit 1",
+        "echo '[E::bgzf_flush] File write failed: Cannot send after transport endpoint shutdown' >&2; exit 1",
     ],
-    ids=["memory", "file server", "killed", "crash", "no output"],
+    ids=["memory", "file server", "killed", "crash", "no output", "no word", "threads", "evicted"],
 )
 def test_anything_else_is_tried_again(node, command):
     made = ("--outputs", "out")

@@ -114,6 +114,16 @@ def test_what_a_killed_snakemake_left_is_lifted(tmp_path, locks):
         assert not list((folder / ".snakemake/locks").iterdir())
 
 
+def test_locks_of_a_run_on_another_machine_are_not_lifted(tmp_path, locks):
+    """Its lock may be none to us: some file systems lock on each machine for itself."""
+    folder = tmp_path / "my run"
+    made = locks()
+    (folder / ".snakemake" / run_lock.OURS).write_text(json.dumps({"pid": 1, "host": "other", "since": "now"}))
+    with pytest.raises(GpdError, match="it was killed, or is at work elsewhere"), run_lock.hold_folder(folder, UNLOCK):
+        pass
+    assert made.exists()
+
+
 def test_a_lock_that_was_made_after_a_run_is_not_lifted(tmp_path, locks):
     """The user started Snakemake."""
     folder = tmp_path / "my run"

@@ -88,10 +88,10 @@ def run(
             "configuration with --configfile"
         )
     command = partial(_command, pipeline, directory, cores, configfiles, profile, extra)
-    first = command()
     unlock = f"gpd run {pipeline} --directory {shlex.quote(str(directory))} --unlock" if "--unlock" not in extra else ""
     with interruption.catching(), run_lock.hold_folder(directory, unlock) as lock:
         cpu_waits.await_former(directory)
+        first = command()  # by the memory that there is, without what a killed run's jobs held
         if not only_asks(extra):
             print_lines(console, incomplete_results.set_aside(directory))
         start = partial(_run, directory, lock, console, workflow.runs_elsewhere(profile, extra), yes)

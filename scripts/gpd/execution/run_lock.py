@@ -3,7 +3,9 @@
 Snakemake's locks are files that name neither who made them nor whether that process lives: a killed run leaves them.
 Ours is the kernel's, on a file whose descriptor Snakemake inherits: it is free when gpd and its Snakemake are gone,
 however they went. Its holder writes its name into that file, and takes it out when Snakemake's locks are gone, too. So
-where the lock is free and names somebody, Snakemake's locks are those of a `gpd run` that was killed.
+where the lock is free and names somebody on this machine, Snakemake's locks are those of a `gpd run` that was killed.
+Of another machine's that is not known: with `-o localflock` (Lustre), `local_lock` or `nolock` (NFS) each machine has
+locks of its own.
 
 Some file systems have no such locks (Lustre without `-o flock`, some of FUSE): there Snakemake's own count alone.
 """
@@ -13,11 +15,12 @@ import fcntl
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -44,8 +47,8 @@ def hold(
 ) -> Iterator[int]:
     """Hold the lock at `path`; yields its descriptor, for what we start. Raises GpdError where another holds it.
 
-    `check` is told whether it names somebody who was killed. Warns where the file system has no locks, and says what
-    counts `instead`.
+    `check` is told whether it names somebody on this machine, who was killed then; of others nobody knows. Warns where
+    the file system has no locks, and says what counts `instead`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -62,7 +65,7 @@ def hold(
             warnings.warn(message, LockWarning, stacklevel=4)
             check(False)
         else:
-            check(bool(_named(descriptor)))
+            check(bool(note := _note(descriptor)) and _is_here(note))
             name = {"pid": os.getpid(), "host": os.uname().nodename, "since": f"{datetime.now():{CLOCK}}"}
             os.ftruncate(descriptor, os.pwrite(descriptor, json.dumps(name).encode(), 0))
         yield descriptor
@@ -70,14 +73,25 @@ def hold(
         os.close(descriptor)
 
 
-def _named(descriptor: int) -> str:
-    """The holder's name; empty where the file is new, or was cut short by a full disk."""
+def _note(descriptor: int) -> dict[str, Any]:
+    """What the holder noted of itself; empty where the file is new, or was cut short by a full disk."""
     try:
-        name = json.loads(os.pread(descriptor, 1 << 20, 0))
-        elsewhere = f" on {name['host']}" if name["host"] != os.uname().nodename else ""
-        return f" (pid {name['pid']}{elsewhere}, since {name['since']})"
-    except (ValueError, KeyError, TypeError):
+        note = json.loads(os.pread(descriptor, 1 << 20, 0))
+    except ValueError:
+        return {}
+    return note if isinstance(note, dict) and {"pid", "host", "since"} <= note.keys() else {}
+
+
+def _is_here(note: Mapping[str, Any]) -> bool:
+    return note["host"] == os.uname().nodename
+
+
+def _named(descriptor: int) -> str:
+    """The holder's name; empty where it is not known."""
+    if not (note := _note(descriptor)):
         return ""
+    elsewhere = "" if _is_here(note) else f" on {note['host']}"
+    return f" (pid {note['pid']}{elsewhere}, since {note['since']})"
 
 
 @contextmanager

@@ -6,8 +6,10 @@ Launchers wait for them in a queue, and at its head for the end of an allocation
 import fcntl
 import os
 import select
+import signal
 import struct
 from collections import namedtuple
+from functools import partial
 
 from launcher.cpu_choice import choose, granted, is_split, units
 from launcher.limits import usable_cpus
@@ -19,6 +21,7 @@ from launcher.topology import format_cpus, machine_cores
 Allocation = namedtuple("Allocation", "cpus held nodes split fd", defaults=(None, None, (), None, None))
 Allocation.__doc__ = """The CPUs granted (None: unbound), these and the siblings that stay idle for them, their NUMA
 nodes, is_split(), the descriptor of the locks."""
+LOOK_S = 2.0  # how often who stands in the queue looks whether Snakemake is still there
 OFD_LOCK = "hhqqi4x"  # struct flock
 
 
@@ -53,13 +56,14 @@ def free_units(fd, every):
 class Turn:
     """A place in a first-come, first-served queue; leaving the block gives the place up.
 
-    A ticket is a numbered file, locked while its owner waits or is served. Waiting is a blocking lock on each
-    lower ticket, so that it costs nothing, and a killed waiter's lock is gone with it.
+    A ticket is a numbered file, locked while its owner waits or is served. Waiting is a blocking lock on each lower
+    ticket, so that it costs nothing, and a killed waiter's lock is gone with it. An alarm interrupts it to `look`: that
+    may raise.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, look):
         os.makedirs(folder, 0o700, exist_ok=True)
-        self.folder = folder
+        self.folder, self.look = folder, look
 
     def __enter__(self):
         counter = open_locked(f"{self.folder}/counter")
@@ -67,12 +71,17 @@ class Turn:
         self.path = f"{self.folder}/{lower[0] + 1 if lower else 1}"
         self.ticket = open_locked(self.path, os.O_EXCL)
         os.close(counter)
+        before = signal.signal(signal.SIGALRM, lambda *_: self.look())
+        signal.setitimer(signal.ITIMER_REAL, LOOK_S, LOOK_S)
         try:
             for number in lower:
                 self.wait_for(f"{self.folder}/{number}")
         except BaseException:
             self.__exit__()
             raise
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
         return self
 
     @staticmethod
@@ -141,7 +150,7 @@ def acquire(runtime, settings, requester):
     every = units(cores, settings.smt)
     threads = min(settings.threads, usable_cpus(allowed))
     count = min(threads, len(every))
-    with Turn(f"{runtime}/queue/{digest(format_cpus(allowed))}"):
+    with Turn(f"{runtime}/queue/{digest(format_cpus(allowed))}", partial(end_if_gone, requester)):
         fd = lifted(open_file(f"{runtime}/cpus"))
         with Releases(f"{runtime}/cpus") as releases:
             while True:

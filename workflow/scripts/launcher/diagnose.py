@@ -19,8 +19,10 @@ EVIDENCE = {  # a log line that proves a cause, the strongest first
     "out_of_memory": MEMORY_LINE,
     "disk_full": r"No space left on device|Disk quota exceeded",
     "open_file_limit": r"Too many open files",
+    "process_limit": r"Resource temporarily unavailable",
     "io_error": r"[Ss]tale (NFS )?file handle|Input/output error|Connection (reset by peer|timed out)|"
-    r"Transport endpoint is not connected|Remote I/O error",
+    r"Transport endpoint is not connected|Cannot send after transport endpoint shutdown|Remote I/O error|"
+    r"Read-only file system",
     "tool_not_found": r": command not found$",
     "signal": BASH_LINE + "(Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)",
     "killed": BASH_LINE + "(Killed|Terminated)",
@@ -39,6 +41,7 @@ ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the
     r"aborted|no such file|permission denied)\b",
     r"^\[W::",
 )
+SILENT = "nothing in the log says why"
 SCONTROL_S = 5.0  # how long slurmctld may take to answer; between SIGTERM and SIGKILL Slurm lets 30 s pass, as it comes
 
 
@@ -80,7 +83,7 @@ def by_traces(code, log, ooms, statuses, find_full_disk, notes):
     line = error_line(lines)
     unwritten = first_match(FAILED_WRITE, lines)
     if (unwritten or not line) and (disk := find_full_disk()):
-        return "disk_full", f"{unwritten or 'nothing in the log says why'}; the disk of {disk} is full"
+        return "disk_full", f"{unwritten or SILENT}; the disk of {disk} is full"
     if crashed in KILLED_BY:
         return "killed", f"{crashed.name} to {where}"
     if crashed:  # what our own scripts say of its input tells why; what tools say follows from it
@@ -93,7 +96,7 @@ def by_traces(code, log, ooms, statuses, find_full_disk, notes):
         return "broken_pipe", line or "a program of the pipe ended before it had read all its input"
     if signum in SIGNALS:
         return "signal", signal.Signals(signum).name + (f": {line}" if line else "")
-    return "tool_error", line or f"exit code {code}, and nothing in the log says why"
+    return "tool_error", line or f"exit code {code}, and {SILENT}"
 
 
 def by_slurm():

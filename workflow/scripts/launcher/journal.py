@@ -5,6 +5,7 @@ import fcntl
 import os
 
 from launcher.ledger import append
+from launcher.processes import end_orphans
 from launcher.runtime import lifted, open_locked, remove_folder
 from launcher.system import read_text, say, unlink
 
@@ -65,7 +66,12 @@ def read_notes(text):
         return None
     from ast import literal_eval
 
-    return literal_eval(found[-1])
+    for line in reversed(found):
+        try:
+            return literal_eval(line)
+        except (SyntaxError, ValueError):
+            continue  # torn by a full disk, before the job's bash added a line
+    return None
 
 
 def unfinished(runtime):
@@ -99,6 +105,8 @@ def record_lost(path, text):
         unlink(path)  # cut short by a full disk, as its launcher has said
         return
     record = notes["record"]
+    if not end_orphans(record["id"]):
+        return  # a later launcher finds them gone
     if notes["folder"]:
         remove_folder(notes["folder"])
     if record["cause"] is None and record["exit_code"] is None:

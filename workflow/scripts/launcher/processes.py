@@ -1,9 +1,12 @@
 """Processes and what /proc tells of them; any may be gone while one looks."""
 
 import os
+import signal
+import time
 
 from launcher.system import MIB, read_text
 
+ORPHANS_S = 5.0  # how long killed processes may take to go
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -57,6 +60,34 @@ def open_files(pid):
         return len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
         return 0
+
+
+def end_orphans(job_id):
+    """Kill what is left of a job whose launchers are gone; return whether all of it went.
+
+    Their locks do not tell: GATK's own script starts the JVM without descriptors, and so without the job's locks.
+    """
+    deadline = time.monotonic() + ORPHANS_S
+    while orphans := marked(f"GPD_JOB={job_id}\0"):
+        if time.monotonic() > deadline:
+            return False
+        for pid in orphans:
+            send(pid, signal.SIGKILL)
+        time.sleep(0.01)
+    return True
+
+
+def marked(variable):
+    """Return the processes that have a variable in their environment; those of others do not show theirs."""
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and variable in read_text(f"/proc/{pid}/environ")]
+
+
+def send(pid, signum):
+    """Send a signal to a process that may be gone."""
+    try:
+        os.kill(pid, signum)
+    except ProcessLookupError:
+        return
 
 
 def end_tree(signum):

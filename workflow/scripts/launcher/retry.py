@@ -2,11 +2,13 @@
 
 Snakemake repeats jobs whatever they failed of. What a tool itself complains of (`tool_error`: a cut read file, a contig
 that the reference lacks) stays as it is, so that the next attempt, at the same inputs, is recorded with that cause and
-not run. Everything else may go well another time: with more memory or time, beside others, on another node.
+not run. Everything else may go well another time: with more memory or time, beside others, on another node. So may what
+failed without a word.
 """
 
 import os
 
+from launcher.diagnose import SILENT
 from launcher.ledger import beside, whole
 
 FOR_DATA = "tool_error"
@@ -23,6 +25,8 @@ def refusal(settings):
     before = [each for each in known if each["cause"] and each["attempt"] == settings.attempt - 1]
     last = max(before, key=lambda record: record["recorded"], default=None)
     if not last or last["cause"] != FOR_DATA or are_newer(settings.inputs, last["recorded"]):
+        return None
+    if last["message"].endswith(SILENT):
         return None
     return FOR_DATA, f"{last['message']} (as attempt {last['attempt']}; not tried again)"
 

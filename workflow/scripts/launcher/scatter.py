@@ -145,7 +145,7 @@ class Scattered:
     def __init__(self, attempt, folder, count):
         self.settings, self.folder, self.count = attempt.settings, folder, count
         self.requester = attempt.requester
-        self.running, self.code, self.signum = {}, 0, None
+        self.running, self.code, self.signum, self.error = {}, 0, None, None
         self.spare = SpareCpus(attempt.runtime, self.settings, count)
 
     def run(self, command, gather):
@@ -157,12 +157,18 @@ class Scattered:
                 waiting = []  # those that run come to their end: what they make is kept
             room = self.room() if waiting else 0
             for number in waiting[:room]:
-                self.start_shard(number, command)
+                try:
+                    self.start_shard(number, command)
+                except OSError as error:
+                    self.fail(error)
+                    break
             waiting = waiting[room:]
             if not waiting:
                 self.spare.rest()
             self.attend(min(LOOK_S, self.spare.next_s()) if waiting and self.settings.binding != "none" else LOOK_S)
         self.spare.leave()
+        if self.error:
+            raise self.error
         if not self.code and not self.signum:
             self.start_gathering(gather)
             while self.running:
@@ -201,8 +207,15 @@ class Scattered:
             with open(self.settings.log, "w") as log:
                 log.write(f"shard {number} failed with exit code {code}: see {self.log_of(number)}\n")
         elif number:
-            self.folder.set_done(number)
+            try:
+                self.folder.set_done(number)
+            except OSError as error:
+                self.fail(error)
             self.spare.ended += 1
+
+    def fail(self, error):
+        """Note why no more shards are started; it is told once those that run have come to their end."""
+        self.error, self.code = self.error or error, self.code or 1
 
     def log_of(self, number):
         """Return the path of a shard's log."""

@@ -27,10 +27,10 @@ def keep(attempt, log_fd, allocation):
     began, start_ns = time.monotonic(), time.time_ns()
     attempt.record.update(start=utc(start_ns), uptime_s=round(began, 6))
     attempt.note()
-    meter, notes = Meter(allocation, attempt.note_memory, attempt.folder), Notes()
     try:
+        meter, notes = Meter(allocation, attempt.note_memory, attempt.folder), Notes()
         shell, policy = start_shell(attempt, log_fd, allocation, notes.preload())
-    except LauncherError as error:
+    except (LauncherError, OSError) as error:
         return attempt.finish("launcher_error", str(error), 127)
     meter.sample()
     import hashlib
