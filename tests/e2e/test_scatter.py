@@ -1,5 +1,6 @@
 """Scattered steps: how many shards, on which CPUs, what is left of a failure, and what the next attempt does."""
 
+import fcntl
 import signal
 import subprocess
 import sys
@@ -101,6 +102,20 @@ def test_as_many_shards_as_cpus_are_spare(step):
     assert (code, len(shards)) == (0, cpus + 1)
     made = step.node.records()[:-1]
     assert len({record["cpus"] for record in made}) == cpus, "side by side, each on a CPU of its own"
+
+
+@needs_two_cpus
+def test_a_job_that_waits_at_another_runs_outputs_keeps_no_cpu(step):
+    step.log.parent.mkdir()
+    with (step.node.folder / "logs/other.log.owner").open("w") as owner:
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        waiting = step.node.start("true", name="other")
+        wait_until(lambda: b"waits for another launcher" in waiting.stderr.readline())
+        code, _, shards = step.run("auto", 'sleep 0.6; echo x > "$shard"')
+        assert (code, len(shards)) == (0, min(8, USABLE) + 1)
+        waiting.terminate()
+        assert waiting.wait(timeout=20) == 143
+        waiting.stderr.close()
 
 
 @needs_two_cpus

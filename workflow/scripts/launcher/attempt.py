@@ -39,9 +39,9 @@ class Attempt:
         """What people call the job."""
         return " ".join([self.settings.step, *self.record["wildcards"].values()])
 
-    def note(self):
-        """Note the record as it is now, for those who find it if all of us are killed."""
-        self.journal.write(self.record, self.settings.ledger, self.folder)
+    def note(self, awaits=None):
+        """Note the record as it is now, for those who find it if all of us are killed. `awaits`: what, if not CPUs."""
+        self.journal.write(self.record, self.settings.ledger, self.folder, awaits)
 
     def note_memory(self, job_mib):
         """Note that the job comes near the memory that Slurm granted: one kind of limit kills all of us at its end."""

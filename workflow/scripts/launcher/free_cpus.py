@@ -33,6 +33,7 @@ def spare(runtime, settings, soon=False):
     if not free and not soon:
         return 0
     jobs = [job for job in unfinished(runtime) if slurm_job_id() in (None, job["record"].get("slurm_job_id"))]
+    jobs = [job for job in jobs if not job.get("awaits")]  # another run, for hours maybe
     ending = [job for job in jobs if soon and (job["ledger"], job["record"]["step"]) == (settings.ledger, LAST)]
     jobs = [job for job in jobs if job not in ending]
     if any(job["record"]["cpus"] is None and job["record"]["binding"] != "none" for job in jobs):

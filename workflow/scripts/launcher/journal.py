@@ -21,9 +21,9 @@ class Journal:
         self.path = f"{runtime}/jobs/{record['id']}"
         self.fd = lifted(open_locked(self.path, os.O_APPEND))
 
-    def write(self, record, ledger, folder=None):
+    def write(self, record, ledger, folder=None, awaits=None):
         """Note the record so far, as repr: only recovery reads it, and json would have to be loaded."""
-        self.say(repr({"record": record, "ledger": ledger, "folder": folder}))
+        self.say(repr({"record": record, "ledger": ledger, "folder": folder, "awaits": awaits}))
 
     def say(self, line):
         """Add a line, the whole of it or nothing."""

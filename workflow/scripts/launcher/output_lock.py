@@ -49,6 +49,7 @@ class OutputLock:
             os.close(fd)
             if (line := waits_for(owner)) != shown:
                 say(f"{self.attempt.name}: {line}")
+                self.attempt.note(awaits="outputs")
                 shown = line
             end_if_gone(self.attempt.requester)
             time.sleep(pause_s)
@@ -59,6 +60,7 @@ class OutputLock:
         self.write(repr(self.record), 0)  # json would have to be loaded
         if shown:
             time.sleep(SETTLE_S)
+            self.attempt.note()
 
     def follow(self, owner, ended):
         """Number our attempt after one of the same Slurm job, and record that one where its launcher was killed.
