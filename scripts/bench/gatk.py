@@ -25,7 +25,7 @@ from benches.runs import Runner, run_bench
 
 COHORTS: Mapping[str, Simulated | Real] = {
     **{f"mb{mb}": Simulated(f"mb{mb}", samples=1, length=mb * 1_000_000, coverage=30) for mb in (1, 5, 40)},
-    "mb5_15x": Simulated("mb5_15x", samples=1, length=5_000_000, coverage=15),
+    "mb1_15x": Simulated("mb1_15x", samples=1, length=1_000_000, coverage=15),
     "tiny": cohorts.TINY,
 }
 SETTINGS: dict[str, object] = {"calling": "per_sample", "filter": "hard", "scatter": "none"}
