@@ -220,10 +220,14 @@ class Cluster:
         self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=power")
 
     def bring_back(self, node: str) -> None:
-        """Start a node's slurmd again, and wait until it takes jobs."""
+        """Start a node's slurmd again, and wait until it takes jobs: it may register as free before it is resumed."""
         self.start_slurmd(node)
-        self.wait(lambda: self.ask("scontrol", "update", f"NodeName={node}", "State=RESUME").returncode == 0)
-        self.wait(lambda: self.node_states()[node] in ("idle", "mix", "alloc"))
+
+        def takes_jobs() -> bool:
+            self.ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
+            return self.node_states()[node] in ("idle", "mix", "alloc")
+
+        self.wait(takes_jobs)
 
     # ---- asking
 
