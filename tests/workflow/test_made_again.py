@@ -73,6 +73,19 @@ def test_alignments_that_are_gone_are_told_for_what_was_made_of_them_is_made_aga
     assert "(S1), because of base_recalibration (output files have to be generated" in line
 
 
+def test_crams_do_not_stand_for_alignments_that_something_new_is_made_of(tmp_path):
+    cohort = tiny_cohort(tmp_path, lanes=1)
+    cohort.config["alignment_format"] = "cram"
+    pretend(cohort)
+    for path in (cohort.folder / "results").glob("base_recalibration/S?.ba*"):
+        path.unlink()
+    (cohort.folder / "results/depth/S1.txt").unlink()
+    shutil.rmtree(cohort.folder / "results/qc")
+    shutil.rmtree(cohort.folder / "results/multiqc")
+    (line,) = told(cohort.snakemake())
+    assert line.endswith("1 of 2 samples have (S1), because of depth (output files have to be generated)")
+
+
 def no_change(cohort: Cohort) -> None:
     (cohort.folder / "results/multiqc/multiqc.html").unlink()  # so that there is something to do
     (cohort.folder / "results/bcftools_stats/S1.txt").unlink()

@@ -42,12 +42,33 @@ def causes(job):
     )
 
 
+def asks(job):
+    """Why a job is planned of itself, and not for what others make of it: Snakemake's words."""
+    reason = workflow.dag.reason(job)
+    words = set(reason.get_names()) - {"input files updated by another job"}
+    if not {*map(str, reason.missing_output)} - {*map(str, job.temp_output)}:
+        words.discard(MISSING)
+    return words
+
+
 def made_again():
-    """The causes for which results that samples have would be made again, by sample."""
-    found = collections.defaultdict(set)
+    """The causes for which results that samples have would be made again, by sample.
+
+    Of a sample that has all of them, and lacks what is made of its alignment besides, it is these: a CRAM file does not stand
+    for the BAM file that they need.
+    """
+    found, planned, lacking = collections.defaultdict(set), collections.defaultdict(list), set()
     for job in workflow.dag.needrun_jobs():
-        if owner_of(job) and any(path in kept_results() and os.path.exists(path) for path in job.output):
-            found[owner_of(job)] |= causes(job)
+        if not (sample := owner_of(job)):
+            continue
+        planned[sample].append(job)
+        kept = [path for path in job.output if path in kept_results()]
+        if any(map(os.path.exists, kept)):
+            found[sample] |= causes(job)
+        if not all(map(os.path.exists, kept)) or workflow.dag.reason(job).forced:
+            lacking.add(sample)
+    for sample in found.keys() - lacking:
+        found[sample] = found[sample] or {(job.rule.name, word) for job in planned[sample] for word in asks(job)}
     return {sample: found[sample] for sample in samples if found[sample]}
 
 
