@@ -75,6 +75,7 @@ class Scheduler(Greedy):
         self.at_work: list[Sample] = []
         self.in_memory = False  # the temporary files
         self.memory_mb = self.largest_mb = 0  # of all jobs together, and of the largest
+        self.doing: dict[Sample, list[Any]] = {}  # the jobs that run, or may start
         self.asked: dict[tuple[Sample, float], tuple[float, float]] = {}
         self.named: set[str] = set()
 
@@ -84,6 +85,7 @@ class Scheduler(Greedy):
             self.memory_mb = available_resources.get("mem_mb", 0)
             self._begin()
         nothing_runs = available_resources["_cores"] == self.cores
+        self._look([*self.dag.workflow.scheduler.running, *selectable_jobs])
         admitted, waiting = self._admit(selectable_jobs, input_sizes, nothing_runs)
         left = self._beside_files(available_resources, admitted)
         selected = super().select_jobs(admitted, remaining_jobs, left, input_sizes)
@@ -117,6 +119,14 @@ class Scheduler(Greedy):
                 sample.outputs += map(str, job.output)
                 sample.jobs += [job] if job in to_run else []
 
+    def _look(self, jobs: Iterable[Any]) -> None:
+        """Take note of the jobs that run or may start."""
+        self.doing = {}
+        for job in jobs:
+            for member in job if job.is_group() else [job]:
+                for sample in self._samples_of([member]):
+                    self.doing.setdefault(sample, []).append(member)
+
     def _samples_of(self, jobs: Iterable[Any]) -> Iterator[Sample]:
         for job in jobs:
             for member in job if job.is_group() else [job]:
@@ -144,7 +154,8 @@ class Scheduler(Greedy):
         margin = 1 if alone else self.margin
         room, waiting, places = self._room(margin), None, self.cores
         self.largest_mb = max([self.largest_mb, *(job.scheduler_resources.get("mem_mb", 0) for job in jobs)])
-        memory = self.memory_mb - self._files_mb(self.at_work) - self.largest_mb * len(self.at_work)
+        at_work = sum(sample in self.doing for sample in self.at_work)  # others wait for their cohort
+        memory = self.memory_mb - self._files_mb(self.at_work) - self.largest_mb * at_work
         for sample in sorted(new, key=lambda each: max(self.job_reward(job, input_sizes) for job in new[each]))[::-1]:
             files_and_job = self._files_mb([sample]) + self.largest_mb
             fits = all(need <= there for need, there in zip(self._asked(sample, margin), room, strict=True))
@@ -181,13 +192,14 @@ class Scheduler(Greedy):
         return self.asked[sample, margin]
 
     def _left(self, sample: Sample) -> list[Any]:
-        return [job for job in sample.jobs if not self.dag.finished(job)]
+        """Its jobs that are still to be done; where one failed, those that go on nonetheless: its other lanes."""
+        failed = not self.dag.workflow.scheduler.failed.isdisjoint(sample.jobs)
+        return [job for job in (self.doing.get(sample, ()) if failed else sample.jobs) if not self.dag.finished(job)]
 
     def _room(self, margin: float) -> list[float]:
-        """Bytes of each disk that are free and not kept for samples at work, of which those that failed are none."""
+        """Bytes of each disk that are free and not kept for samples at work."""
         room: list[float] = [*map(free_bytes, self.folders)]
-        failed = self.dag.workflow.scheduler.failed
-        self.at_work = [sample for sample in self.at_work if self._left(sample) and failed.isdisjoint(sample.jobs)]
+        self.at_work = [sample for sample in self.at_work if self._left(sample)]
         for sample in self.at_work:
             lacks = sample.lacks(self._left(sample), self.one_disk, margin)
             room = [there - need for need, there in zip(lacks, room, strict=True)]

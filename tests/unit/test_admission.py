@@ -58,7 +58,7 @@ class Run:
             needrun_jobs=lambda: [job for job in self.jobs if job not in self.finished],
             finished=self.finished.__contains__,
             workflow=SimpleNamespace(
-                scheduler=SimpleNamespace(failed=self.failed),
+                scheduler=SimpleNamespace(failed=self.failed, running=self.running),
                 scheduling_settings=SimpleNamespace(max_jobs_per_timespan=None),
             ),
         )
@@ -183,6 +183,19 @@ def test_the_room_of_a_failed_sample_is_given_back(run):
     assert of.select() == ["S2"]
 
 
+def test_a_failed_sample_whose_other_lanes_go_on_keeps_room_for_them(run):
+    of = run(["S1", "S2"], 350 * KB)
+    other = Job("map_and_sort", {"sample": "S1"}, 0, [str(of.folder / "other lane")])
+    of.jobs.insert(1, other)
+    assert of.select() == ["S1"]
+    of.failed.add(of.running.pop())
+    of.running.append(other)
+    of.free = 250 * KB
+    assert of.select() == [], "100 kB of it are kept for the lane"
+    of.free = 300 * KB
+    assert of.select() == ["S2"], "but not the 200 of a whole sample"
+
+
 def test_temporary_files_elsewhere_count_apart(run, monkeypatch):
     of = run(
         ["S1", "S2"], 10_000 * KB, rules={"map_and_sort": [100 * KB, 6_000 * KB], "haplotype_caller": [80 * KB, 0]}
@@ -234,6 +247,18 @@ def test_temporary_files_in_memory_take_of_what_jobs_have(run, caplog):
     assert printed.startswith("disk: S2 waits: S2 takes up to 0.3 GB more of memory for files in /dev, ")
     of.end("S1")
     assert select() == ["S1", "S2"], "S1 is mapped, so its files are gone"
+
+
+def test_samples_that_wait_for_their_cohort_take_no_memory_of_others(run, monkeypatch):
+    """What is left of each waits for all: it has no job that runs or may start."""
+    names = [f"S{number}" for number in range(8)]
+    of = run(names, 10_000 * MB, rules=SPILLS)
+    select, ready = in_memory(of, 1200), of.ready
+    monkeypatch.setattr(of, "ready", lambda: [job for job in ready() if job.name == "map_and_sort"])
+    for pair in zip(names[::2], names[1::2], strict=True):
+        assert tuple(select()) == pair
+        for name in pair:
+            of.end(name)
 
 
 def test_where_no_job_fits_beside_files_in_memory_one_runs_alone(run):
