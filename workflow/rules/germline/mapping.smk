@@ -110,7 +110,7 @@ def fewest_threads(gigabases, hours):
 def cores_have_memory(threads):
     """Whether memory holds as many jobs of so many threads as there are cores for, each with its index or with a shared one."""
     jobs, index = max(1, workflow.cores // threads), index_bytes() / 1e6
-    may_share = mapper.shares_index and config["bwa_shm"] != "never"
+    may_share = mapper.shares_index and config["bwa_shm"] != "never" and shm_has_room()
     return jobs * own_mb(threads) + (1 if may_share else jobs) * index <= memory_mb()
 
 
@@ -139,13 +139,24 @@ def mapped_at_once():
 
 
 @cache
+def shm_has_room():
+    """Whether shared memory has room for the index, or holds one of ours: containers often have 64 MB of it."""
+    folder, control = "/dev/shm", "/dev/shm/bwactl"
+    if not os.access(control if os.path.exists(control) else folder, os.W_OK):
+        return False
+    ours = [entry.stat() for entry in os.scandir(folder) if entry.name.startswith("bwaidx-gpd-")]
+    room, system = sum(each.st_size for each in ours if each.st_uid == os.geteuid()), os.statvfs(folder)
+    return room + system.f_bavail * system.f_frsize >= index_bytes()
+
+
+@cache
 def shares_index():
     """Whether bwa's index is one for all (bwa_shm); `auto` shares a large one where each job's own would not fit in."""
     if not mapper.shares_index:
         return False
     if config["bwa_shm"] != "auto":
         return config["bwa_shm"] == "always"
-    if not workflow.local_exec or index_bytes() < SHARED_BYTES or len(mapped_at_once()) < 2:
+    if not workflow.local_exec or index_bytes() < SHARED_BYTES or len(mapped_at_once()) < 2 or not shm_has_room():
         return False
     return sum(own_mb(threads) + index_bytes() / 1e6 for threads in mapped_at_once()) > memory_mb()
 
