@@ -201,8 +201,8 @@ def profiles() -> str:
     return page(
         "Profiles",
         "the files of profiles/",
-        "A profile is a folder of settings for Snakemake: `snakemake --profile profiles/slurm`. `profiles/default` "
-        "is taken when you name none.",
+        "A profile is a folder of settings for Snakemake: `snakemake --profile profiles/slurm`. `snakemake` takes "
+        "`profiles/default` when you name none, `gpd run` [chooses](../how-to/tune-threads.md).",
         *parts,
     )
 
