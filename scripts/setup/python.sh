@@ -19,8 +19,8 @@ install_python() {
 install_packages() {
     local key python started=$SECONDS
     key=$(key_of requirements.lock <(printf '%s' "$root")) # an environment does not survive a move
-    stamped .venv/.packages "$key" && .venv/bin/python -c '' 2>/dev/null && return
     [ "$route" = path ] || install_conda
+    stamped .venv/.packages "$key" && .venv/bin/python -c '' 2>/dev/null && return
     python=$(find_python) || fail 'python: no Python 3.11 or newer with the modules venv and ensurepip on PATH'
     say "python         $("$python" --version 2>&1), $(grep -c '==' requirements.lock) packages into .venv"
     : >.tools/log/python.log
@@ -50,13 +50,20 @@ compile() {
     .venv/bin/python -m compileall -q -j 0 "$1" || .venv/bin/python -m compileall -q "$1"
 }
 
-# Snakemake asks for a command named conda, 24.7.1 or newer; mamba and micromamba can provide one, and a Python too.
+# Snakemake asks for a command named conda of this version or newer; mamba and micromamba can provide one, and a Python too.
+least_conda=24.7.1
 install_conda() {
     local conda
-    type -P conda >/dev/null && find_python >/dev/null && return
     [ -x .tools/conda/bin/conda ] && return
+    is_new_conda && find_python >/dev/null && return
     conda=$(type -P conda micromamba mamba | head -n 1 || true)
     say "conda          conda and Python into .tools/conda"
     : >.tools/log/conda.log
-    run conda "$conda" create -y -q -p "$root/.tools/conda" --override-channels -c conda-forge 'conda>=24.7.1' 'python=3.12'
+    run conda "$conda" create -y -q -p "$root/.tools/conda" --override-channels -c conda-forge "conda>=$least_conda" 'python=3.12'
+}
+
+is_new_conda() {
+    local found
+    found=$(conda --version 2>/dev/null) || return 1
+    [ "$(printf '%s\n' "$least_conda" "${found#conda }" | sort -V | head -n 1)" = "$least_conda" ]
 }

@@ -349,13 +349,27 @@ def test_what_apt_does_not_have_is_asked_for_once(machine):
 
 
 def test_conda_where_apt_is_not(machine):
-    machine.add("conda", "exit 0")
+    machine.add("conda", "echo conda 24.9.2")
     shutil.copy(machine.spare / "python3", machine.bin / "python3")
     done = machine.setup()
     assert done.returncode == 0, done.stderr
     assert "snakemake --sdm conda" in done.stdout
+    assert not (machine.clone / ".tools/conda").exists()
     assert (machine.clone / ".venv/.packages").exists()
     assert not (machine.clone / ".tools/gatk").exists()
+
+
+def test_a_conda_that_snakemake_refuses_brings_a_newer_one(machine):
+    machine.add(
+        "conda",
+        'if [ "$1" = --version ]; then echo conda 23.11.0; exit; fi; echo "conda $*" >>"$CALLS"\n'
+        'mkdir -p .tools/conda/bin; cp "$SPARE/python3" .tools/conda/bin/python; cp "$BIN/true" .tools/conda/bin/conda',
+    )
+    shutil.copy(machine.spare / "python3", machine.bin / "python3")
+    done = machine.setup()
+    assert done.returncode == 0, done.stderr
+    assert machine.calls()[0].endswith("-c conda-forge conda>=24.7.1 python=3.12")
+    assert (machine.clone / ".venv/bin/conda").resolve() == machine.clone / ".tools/conda/bin/conda"
 
 
 def test_micromamba_brings_conda_and_a_python(machine):
