@@ -105,7 +105,13 @@ def attempt(tmp_path, monkeypatch):
     runtime = str(tmp_path / "runtime")
     (tmp_path / "runtime" / "jobs").mkdir(parents=True)
     return SimpleNamespace(
-        settings=settings, record=record, command="true", name="s a", requester=requester, runtime=runtime
+        settings=settings,
+        record=record,
+        command="true",
+        name="s a",
+        requester=requester,
+        runtime=runtime,
+        note=lambda awaits=None: None,
     )
 
 

@@ -140,13 +140,8 @@ def mapped_at_once():
 
 @cache
 def shm_has_room():
-    """Whether shared memory has room for the index, or holds one of ours: containers often have 64 MB of it."""
-    folder, control = "/dev/shm", "/dev/shm/bwactl"
-    if not os.access(control if os.path.exists(control) else folder, os.W_OK):
-        return False
-    ours = [entry.stat() for entry in os.scandir(folder) if entry.name.startswith("bwaidx-gpd-")]
-    room, system = sum(each.st_size for each in ours if each.st_uid == os.geteuid()), os.statvfs(folder)
-    return room + system.f_bavail * system.f_frsize >= index_bytes()
+    """Whether bwa's index may be shared in memory here."""
+    return load(source("resources/shared_memory.py")).has_room(index_bytes())
 
 
 @cache
