@@ -65,7 +65,8 @@ def made_again():
         kept = [path for path in job.output if path in kept_results()]
         if any(map(os.path.exists, kept)):
             found[sample] |= causes(job)
-        if not all(map(os.path.exists, kept)) or workflow.dag.reason(job).forced:
+        reason = workflow.dag.reason(job)
+        if not all(map(os.path.exists, kept)) or reason.forced or reason.incomplete_output:  # it goes on
             lacking.add(sample)
     for sample in found.keys() - lacking:
         found[sample] = found[sample] or {(job.rule.name, word) for job in planned[sample] for word in asks(job)}
