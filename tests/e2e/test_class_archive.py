@@ -1,10 +1,11 @@
-"""The archive of GATK's classes that set-up made."""
+"""How tests start JVMs: with the archive of GATK's classes that set-up made, and the first compiler alone."""
 
+import os
 import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SHORT_JVMS
 
 
 @pytest.mark.deep
@@ -35,3 +36,11 @@ def test_an_archive_of_other_jars_is_passed_over_in_silence(tmp_path):
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("The Genome Analysis Toolkit")
     assert len(ran.stdout.splitlines()) == 3
+
+
+@pytest.mark.deep
+def test_jvms_of_tests_have_the_first_compiler_alone_whatever_rules_say():
+    command = [ROOT / ".tools/java", "-XX:-TieredCompilation", "-XX:+PrintFlagsFinal", "-version"]
+    told = subprocess.run(command, env=os.environ | SHORT_JVMS, capture_output=True, text=True, check=True).stdout
+    flags = dict(line.split()[1:4:2] for line in told.splitlines() if " = " in line)
+    assert (flags["TieredCompilation"], flags["TieredStopAtLevel"]) == ("true", "1")

@@ -155,6 +155,7 @@ def results(cohort: Cohort) -> Path:
 
 def test_twelve_lanes_become_one_alignment(twelve_lanes: Cohort) -> None:
     cram = results(twelve_lanes) / "alignment" / "NA12878.cram"
+    assert cram.read_bytes()[:6] == b"CRAM\x03\x00", "GATK reads no CRAM 3.1"
     header = subprocess.run(["samtools", "view", "-H", cram], check=True, capture_output=True, text=True).stdout
     groups = [line for line in header.splitlines() if line.startswith("@RG")]
     assert len(groups) == 12

@@ -115,7 +115,7 @@ def run_bench(
     """
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     if arguments.smallest:
-        os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"
+        os.environ["_JAVA_OPTIONS"] = "-XX:+TieredCompilation -XX:TieredStopAtLevel=1"  # wins over a command's own
     show_machine()
     holds = True
     for name in arguments.cohorts:

@@ -14,10 +14,13 @@ rule alignment:
     threads: 4
     resources:
         mem_mb=2000,
+    # CRAM 3.0: later versions of samtools write 3.1, which GATK cannot read
     shell:
         bound(
             "alignment",
             """
-            samtools view -C -@ {threads} -T {input.fasta:q} --write-index -o {output.cram:q} {input.bam:q}
+            samtools view --output-fmt cram,version=3.0 -@ {threads} -T {input.fasta:q} --write-index \\
+                -o {output.cram:q} {input.bam:q}
+            {params.python} "$GPD_READS" sample --bam {output.cram:q} {input.counts:q}
             """,
         )

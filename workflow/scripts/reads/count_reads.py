@@ -10,7 +10,7 @@ pass over the data.
                                                            file; with --names, leave a digest of the reads' names, too
     count_reads.py unit --counts DIR --output O FASTQ ...  compare a unit's counts with its alignments, write both to O;
                                                            with --lanes N, those of N units that were mapped at once
-    count_reads.py sample --bam BAM UNIT.json ...          compare an indexed BAM with what its units counted
+    count_reads.py sample --bam BAM UNIT.json ...          compare an indexed BAM or CRAM with what its units counted
 
 Standard library only: it runs in whatever environment the rule has.
 """
@@ -167,7 +167,7 @@ def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1) -
 
 
 def indexed_alignments(bam: Path) -> int:
-    """Alignment records in a BAM file, by its index."""
+    """Alignment records in a BAM file, by its index; in a CRAM file, whose index has no counts, by reading it."""
     done = subprocess.run(["samtools", "idxstats", bam], capture_output=True, text=True, check=False)
     if done.returncode:
         raise ReadsLostError(f"{bam}: samtools idxstats failed: {' '.join(done.stderr.split())}")
