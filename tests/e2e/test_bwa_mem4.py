@@ -124,7 +124,7 @@ def test_what_lies_beside_an_index_of_ours_and_in_shared_memory_is_not_taken(tmp
     """An index of bwa's that has the names of ours, loaded by somebody, and one that bwa-mem4 was to make elsewhere."""
     cohort, genome = one_contig_cohort(tmp_path, 5000, seed=1)
     cohort.add_unit("S1", "L1", fq1=write_fastq(tmp_path / "reads.fq", sample_pairs(genome, 200, seed=2)[0]).name)
-    cohort.config |= {"mapper": "bwa-mem4", "bwa_shm": "always"}
+    cohort.config |= {"mapper": "bwa-mem4"}
     other = tmp_path / "other/genome.fa"
     other.parent.mkdir()
     other.write_text(f">chr1\n{genome[50:] + genome[:50]}\n")

@@ -148,7 +148,6 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
 NEVER = {
     "samples": "config/samples of others.tsv",
     "units": "config/units of others.tsv",
-    "bwa_shm": "always",
     "tiny_data": True,
     "min_mapped": 0.9,
     "binding.policy": "scatter",

@@ -652,15 +652,14 @@ GENOMES = {  # what another genome is
 }
 
 
-def loaded(word: str, key: str = "") -> Case:
+def loaded(word: str) -> Case:
     change, what = GENOMES[word]
-    setting = (Spoilt("config/config.yaml", lambda data: data + f"{key}\n".encode()),) if key else ()
     return Case(
-        "germline.map_and_sort." + "-".join([word, "genome-in-shared-memory", *re.findall("[a-z]+", key)]),
+        f"germline.map_and_sort.{word}-genome-in-shared-memory",
         "germline",
         "map_and_sort",
-        All((Loaded(change), *setting)),
-        f"`bwa shm` has loaded another genome.fa: {what}" + (f"; {key}" if key else ""),
+        Loaded(change),
+        f"`bwa shm` has loaded another genome.fa: {what}",
         THROUGH,
         proof="hard_filter",
     )
@@ -668,8 +667,6 @@ def loaded(word: str, key: str = "") -> Case:
 
 GENOME = [
     *(loaded(word) for word in GENOMES),
-    loaded("masked", "bwa_shm: never"),
-    loaded("rotated", "bwa_shm: always"),
     Case(
         "germline.map_and_sort.index-of-another-genome",
         "germline",

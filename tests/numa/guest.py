@@ -1,16 +1,15 @@
 """What is done in the guest, and written to the shared folder for the tests: a scenario after the other.
 
-python guest.py MACHINE LAUNCHER INDEX...
+python guest.py MACHINE LAUNCHER
 
-MACHINE: a key of SCENARIOS; LAUNCHER: its compiled __main__, as jobs start it; INDEX: prefixes of indexes of bwa's, all
-of one reference. A scenario that fails is told by its traceback, and the others are done.
+MACHINE: a key of SCENARIOS; LAUNCHER: its compiled __main__, as jobs start it. A scenario that fails is told by
+its traceback, and the others are done.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -19,14 +18,12 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-MACHINE, LAUNCH, *INDEXES = sys.argv[1:]
+MACHINE, LAUNCH = sys.argv[1:]
 sys.path.insert(0, str(Path(LAUNCH).parents[1]))  # the launcher's own modules, to look with
 
-from launcher.processes import descendants  # noqa: E402
-from rounds import GROUPS, Guest, Round, free_mib, landed, make_group, memory_areas, offline, wait_until  # noqa: E402
+from rounds import GROUPS, Guest, Round, free_mib, make_group, offline, wait_until  # noqa: E402
 
 SHARE = Path("/share")
-BWA_SHM = Path(__file__).resolve().parents[2] / "workflow/scripts/germline/bwa_shm.py"
 NODES = Path("/sys/devices/system/node")
 
 
@@ -95,56 +92,6 @@ def full(guest: Guest) -> dict:
     with Round(guest, "full") as jobs:
         jobs.at_work(jobs.start(4, "--memory=local", mib=max(before.values()) + 128))
     return jobs.told() | {"free_mib": before}
-
-
-def bwa(guest: Guest) -> dict:
-    """Three indexes of bwa's in shared memory, each loaded by a job of another memory policy."""
-    reads, segments = Path(INDEXES[0]).with_name("reads.fq").read_bytes(), {}
-    with Round(guest, "bwa") as jobs:
-        for prefix, threads, policy in zip(INDEXES, (6, 6, 2), ("local", "interleave", "default"), strict=True):
-            fifo = guest.work / f"{policy}.fq"
-            os.mkfifo(fifo)
-            words = [*guest.python, BWA_SHM, "run", prefix, "bwa", "mem", "-v", 3, prefix, fifo]
-            command = f"exec {shlex.join(map(str, words))} >{policy}.sam"
-            job = jobs.start(threads, f"--memory={policy}", command=command)
-            writing = open_when_read(fifo, lambda job=job: jobs.require(job))  # bwa has its index by then
-            try:
-                job.pid = only_bwa(job.wrapper.pid)
-                (path,) = {area["file"] for area in memory_areas(job.pid) if "bwaidx" in area.get("file", "")}
-                segments[policy] = {"job": job.name, "pages": landed(path)}
-                os.write(writing, reads)
-            finally:
-                os.close(writing)
-    for policy, segment in segments.items():
-        lines = (guest.work / f"{policy}.sam").read_text().splitlines()
-        segment["mapped"] = sum(line.split("\t")[2] != "*" for line in lines if line[0] != "@")
-        segment["log"] = (guest.work / f"logs/{segment['job']}.log").read_text()
-    names = sorted(path.name for path in Path("/dev/shm").iterdir())
-    subprocess.run([*guest.python, BWA_SHM, "free"], check=True, **guest.within(None))
-    return {"segments": segments, "there": names, "freed": sorted(path.name for path in Path("/dev/shm").iterdir())}
-
-
-def open_when_read(fifo: Path, still: Callable[[], None]) -> int:
-    """Open a pipe for writing once somebody reads from it; `still` raises where nobody will. Return its descriptor."""
-    found = []
-
-    def is_read() -> bool:
-        still()
-        try:
-            found.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
-        except OSError:
-            return False
-        return True
-
-    wait_until(is_read)
-    os.set_blocking(found[0], True)
-    return found[0]
-
-
-def only_bwa(wrapper: int) -> int:
-    """The process below a launcher that is bwa."""
-    (pid,) = [pid for pid in descendants(wrapper) if Path(f"/proc/{pid}/comm").read_text() == "bwa\n"]
-    return pid
 
 
 def box(guest: Guest) -> dict:
@@ -248,7 +195,7 @@ def half_a_core(guest: Guest) -> dict:
 # ---- all of it
 
 SCENARIOS: dict[str, tuple[Callable[[Guest], dict], ...]] = {
-    "places": (topology, singles, fours, widths, whole, scatter, full, bwa, box, far, absent, clock),
+    "places": (topology, singles, fours, widths, whole, scatter, full, box, far, absent, clock),
     "siblings": (topology, whole_cores, siblings, threads, half_a_core),
 }
 

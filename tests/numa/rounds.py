@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import mmap
 import os
 import shlex
 import signal
@@ -38,9 +37,8 @@ class Guest:
         for name in ("bin", "ready"):
             (work / name).mkdir(parents=True)
         for folder in os.environ["PATH"].split(os.pathsep):
-            for tool in ("bash", "bwa"):
-                if os.access(f"{folder}/{tool}", os.X_OK) and not (work / "bin" / tool).exists():
-                    (work / "bin" / tool).symlink_to(f"{folder}/{tool}")
+            if os.access(f"{folder}/bash", os.X_OK) and not (work / "bin/bash").exists():
+                (work / "bin/bash").symlink_to(f"{folder}/bash")
         self.environment = {
             "PATH": str(work / "bin"),
             "GPD_RUNTIME_DIR": str(work / "runtime"),
@@ -67,10 +65,9 @@ class Guest:
         return any(path.name.isdigit() for path in (self.work / "runtime/queue").glob("*/*"))
 
     def left(self) -> dict[str, list]:
-        """What the jobs have left behind: allocations, journals, shared memory."""
+        """What the jobs have left behind: allocations and journals."""
         journals = [path.name for path in (self.work / "runtime/jobs").iterdir()]
-        shared = [path.name for path in Path("/dev/shm").iterdir()]
-        return {"allocations": self.allocated(), "journals": journals, "shared memory": shared}
+        return {"allocations": self.allocated(), "journals": journals}
 
 
 class Job:
@@ -176,13 +173,6 @@ def pages_by_node(areas: Sequence[dict[str, str]]) -> dict[int, int]:
             if name[0] == "N" and name[1:].isdigit():
                 found[int(name[1:])] = found.get(int(name[1:]), 0) + int(value)
     return found
-
-
-def landed(path: str) -> dict[int, int]:
-    """How many pages of a file in shared memory lie on each NUMA node: we map it, and touch every page."""
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:  # noqa: PTH123
-        assert len(mapped[:: mmap.PAGESIZE])
-        return pages_by_node([area for area in memory_areas("self") if area.get("file") == path])
 
 
 def wait_until(condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> float:

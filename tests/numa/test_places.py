@@ -9,7 +9,7 @@ from itertools import chain
 
 import pytest
 from machine import Shape
-from visit import READS, Seen, Visit, visit
+from visit import Seen, Visit, visit
 
 from gpd.records import ledger_check
 from gpd.text.cpu_lists import format_cpus, parse_cpus
@@ -185,32 +185,6 @@ def in_mib(pages: dict[int, int]) -> str:
     return ", ".join(f"node {node} {count / 256:.0f} MiB" for node, count in sorted(pages.items()))
 
 
-@pytest.mark.parametrize("policy", ["local", "interleave", "default"])
-def test_bwas_shared_index_lies_where_the_policy_of_its_loader_puts_it(
-    guest: Visit, policy: str, figure: Callable[[str], None]
-) -> None:
-    told = guest.scenario("bwa")["segments"][policy]
-    record = guest.records()[told["job"]]
-    pages = {int(node): count for node, count in told["pages"].items()}
-    allocation = Seen(record, frozenset(), "", pages)
-    assert record["memory_applied"] == policy
-    assert "load the bwa index from shared memory" in told["log"]
-    assert set(pages) <= nodes_of(allocation), (record["cpus"], pages)
-    if policy == "interleave":
-        assert len(pages) == 2
-        assert all(0.4 < share < 0.6 for share in allocation.shares().values())
-    figure(f"bwa's shared index, {policy}, allocation {record['cpus']}: {in_mib(pages)}")
-
-
-def test_bwas_shared_indexes_are_used_and_freed(guest: Visit) -> None:
-    told = guest.scenario("bwa")
-    assert {name: segment["mapped"] for name, segment in told["segments"].items()} == dict.fromkeys(
-        ("local", "interleave", "default"), READS
-    )
-    assert len(told["there"]) == 4, "three indexes, and bwa's list of them"
-    assert told["freed"] == []
-
-
 # ---- what a machine takes away
 
 
@@ -292,6 +266,5 @@ def test_the_ledger_holds_up_and_nothing_is_left(guest: Visit) -> None:
     assert guest.scenario("left") | {"seconds": 0} == {
         "allocations": [],
         "journals": [],
-        "shared memory": [],
         "seconds": 0,
     }

@@ -87,6 +87,5 @@ def test_nothing_is_left(guest: Visit) -> None:
     assert guest.scenario("left") | {"seconds": 0} == {
         "allocations": [],
         "journals": [],
-        "shared memory": [],
         "seconds": 0,
     }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import resource
-import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -14,7 +12,6 @@ from pathlib import Path
 
 import build_launcher as compiled  # beside the launcher, whose folder `launching` has put on the path
 import pytest
-from conftest import random_sequence, sample_pairs, write_fastq
 from launching import LAUNCH, read_records
 from machine import Machine, Shape, missing
 
@@ -22,8 +19,6 @@ from gpd.text.cpu_lists import parse_cpus
 
 GUEST = Path(__file__).with_name("guest.py")
 TIMEOUT_S = 3600.0  # of a machine that has much else to do: it took minutes
-INDEXES = ("a", "b", "c")
-READS = 50
 
 
 @dataclass(frozen=True)
@@ -99,7 +94,7 @@ def visit(kind: str, shape: Shape, folder: Path) -> Visit:
     scripts = LAUNCH.parents[1]
     launch = compiled.launcher(lambda name: scripts / name, folder / "launcher")
     share = folder / "share"
-    program = [sys.executable, "-S", "-E", GUEST, kind, launch, *make_indexes(folder)]
+    program = [sys.executable, "-S", "-E", GUEST, kind, launch]
     began, spent_s = time.monotonic(), of_children()
     with Machine.started(shape, share, [*map(str, program)]) as machine:
         machine.wait(TIMEOUT_S)
@@ -111,16 +106,3 @@ def of_children() -> float:
     """The CPU seconds of all children that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
-
-
-def make_indexes(folder: Path) -> list[Path]:
-    """Indexes of bwa's, in the same files but for their folders, and reads of their genome beside them."""
-    genome = random_sequence(1_000_000, seed=1)
-    first, *others = (folder / name for name in INDEXES)
-    first.mkdir()
-    (first / "genome.fa").write_text(f">chr\n{genome}\n")
-    subprocess.run(["bwa", "index", first / "genome.fa"], check=True, capture_output=True)
-    write_fastq(first / "reads.fq", sample_pairs(genome, READS, seed=1)[0])
-    for other in others:
-        shutil.copytree(first, other)
-    return [folder / name / "genome.fa" for name in INDEXES]

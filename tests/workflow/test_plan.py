@@ -140,40 +140,26 @@ def test_a_profile_binds_a_rule_otherwise_than_the_config_binds_all(cohort):
     assert len(scattered) == 4
 
 
-def mapping_memory(cohort: Cohort, memory_mb: int) -> tuple[set[int], bool]:
-    """What jobs that map are told to take, and whether they share an index, on a machine with so much memory."""
-    ran = cohort.snakemake(
-        "--dry-run", "--printshellcmds", "--resources", f"mem_mb={memory_mb}", "--set-threads=map_and_sort=1"
-    )
-    assert ran.exit_code == 0, ran.output
-    commands = [line for line in ran.lines if "--rule map_and_sort " in line]
-    shared = {'"$GPD_BWA_SHM" guard;' in line for line in commands}
-    assert len(commands) == 4
-    assert shared == {'"$GPD_BWA_SHM" run "$index" bwa mem' in ran.output}
-    return {int(line.partition("--mem-mb ")[2].split()[0]) for line in commands}, shared.pop()
-
-
 @pytest.mark.deep
-def test_an_index_is_shared_where_memory_holds_no_two(cohort):
+def test_each_job_that_maps_asks_for_memory_for_an_index_of_its_own(cohort):
     (cohort.folder / "index.ann").write_text(ANNOTATION)
     for ending in ("amb", "bwt", "pac", "sa"):
         with (cohort.folder / f"index.{ending}").open("wb") as sparse:
             sparse.truncate(4_000_000_000 if ending == "bwt" else 1)
     cohort.config["reference"]["bwa_index"] = "index"
-    own = 4200 + 450
-    assert mapping_memory(cohort, 2 * (own + 4000) + 1) == ({own + 4000}, False)
-    assert mapping_memory(cohort, 2 * (own + 4000) - 1) == ({own + 2000}, True)
-    cohort.config["bwa_shm"] = "never"
-    assert mapping_memory(cohort, 2 * (own + 4000) - 1) == ({own + 4000}, False)
+    ran = cohort.snakemake("--dry-run", "--printshellcmds", "--set-threads=map_and_sort=1")
+    assert ran.exit_code == 0, ran.output
+    asked = [line.partition("--mem-mb ")[2].split()[0] for line in ran.lines if "--rule map_and_sort " in line]
+    assert asked == [str(4200 + 450 + 4000)] * 4
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("mapper", "called"), [("bwa-mem2", "bwa-mem2"), ("bwa-mem4", "BWA4_NO_BATCH_OVERLAP=1 bwa-mem4")]
 )
-def test_another_mapper_has_its_index_its_command_and_no_shared_memory(cohort, mapper_command, mapper, called):
+def test_another_mapper_has_its_index_and_its_command(cohort, mapper_command, mapper, called):
     """No test runs bwa-mem2: conda alone has it."""
-    cohort.config |= {"mapper": mapper, "bwa_shm": "always"}
+    cohort.config["mapper"] = mapper
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--cores", "4", "results/map_and_sort/S1/L1.bam")
     assert ran.exit_code == 0, ran.output
     assert f"{mapper} index results/reference/genome.fa\n" in ran.output
@@ -183,7 +169,6 @@ def test_another_mapper_has_its_index_its_command_and_no_shared_memory(cohort, m
     assert command in map(str.strip, ran.lines)
     assert all(f"results/reference/genome.fa.{ending}" in ran.output for ending in ("0123", "bwt.2bit.64"))
     assert "genome.fa.sa" not in ran.output
-    assert '"$GPD_BWA_SHM"' not in ran.output
 
 
 def test_a_mapper_that_is_not_installed_is_refused_before_any_job(cohort, monkeypatch):

@@ -156,16 +156,15 @@ def min_mapped(wildcards, input):
     return config["min_mapped"]
 
 
-def bound(step, command, rule=None, inputs="{input:q}", before="", subcommand="run", options=""):
+def bound(step, command, rule=None, inputs="{input:q}", subcommand="run", options=""):
     """The command as a job of the launcher: on CPUs of its own, recorded under its step, output to the rule's log.
 
     The text travels through a quoted here-document, so nothing in it needs escaping. `rule` is named
     where several rules implement one step. The launcher looks whether outputs are whole, and `inputs` that are
     results of ours; where a cohort's would not fit on a command line, a table can stand for them: @FILE.
-    What stands `before` is run outside of the job, and ends with a semicolon.
     """
     return (
-        f'{{params.exports}}; {before}{PYTHON} "$GPD_LAUNCH" {subcommand} --step {step} --rule {rule or step}'
+        f'{{params.exports}}; {PYTHON} "$GPD_LAUNCH" {subcommand} --step {step} --rule {rule or step}'
         " --wildcards={wildcards:q} --threads {threads} --mem-mb {resources.mem_mb}"
         f" --attempt {{resources.attempt}} --binding={{resources.binding:q}} --log {{log:q}} {options}"
         f" --outputs {{output:q}} --inputs {inputs}"

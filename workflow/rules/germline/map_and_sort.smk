@@ -23,7 +23,6 @@ rule map_and_sort:
         **own_arguments("map_and_sort"),
         index=index_prefix,
         bwa=bwa,
-        guard=index_guard,
         read_group=read_group,
         streams=streams,
         reads=unit_reads,
@@ -50,7 +49,6 @@ rule map_and_sort:
             """.replace("BASES", with_arguments("map_and_sort", str(BATCH_BASES)))
             .replace("TO_BAM", TO_BAM[config["duplicates"]])
             .replace("OF_REFERENCE", of_reference("{output.bam:q}")),
-            before="{params.guard}",
         )
 
 

@@ -1,4 +1,4 @@
-# What mapping asks for: the mapper's index, in memory once or for each job, the reads, and threads by their size.
+# What mapping asks for: the mapper's index, the reads, and threads by their size.
 import bisect
 import os
 import shutil
@@ -9,7 +9,6 @@ BATCH_BASES = 100_000_000  # what bwa takes at once, whatever its threads (-K): 
 # samtools markdup needs the mate tags of fixmate, which keeps bwa's flag for proper pairs (-p)
 TO_BAM = {"sambamba": "samtools view -u -", "samtools": "samtools fixmate -m -p -O bam,level=0 - -"}
 LARGE_LANE = 20  # gigabases
-SHARED_BYTES = 1 << 30  # how large an index is shared by itself: loading a smaller one again costs little
 
 own_index = config["reference"]["bwa_index"]
 bwa_index = own_index or "results/reference/genome.fa"
@@ -22,7 +21,6 @@ checked = ["results/reference/bwa_index.txt"] if own_index else []
 SIZED = ("map_and_sort", "take_alignment", "haplotype_caller")
 renamed = {name: workflow.modifier.modify_rulename(name) for name in SIZED}
 
-environment |= dict(GPD_BWA_SHM=source("germline/bwa_shm.py"))
 # said before the first job, not by the first that maps
 if mapper.setup and workflow.is_main_process and not shutil.which(config["mapper"]):
     sys.exit(f"config: mapper: {config['mapper']} is not on the PATH: {mapper.setup} installs it; or set mapper: bwa")
@@ -108,10 +106,8 @@ def fewest_threads(gigabases, hours):
 
 
 def cores_have_memory(threads):
-    """Whether memory holds as many jobs of so many threads as there are cores for, each with its index or with a shared one."""
-    jobs, index = max(1, workflow.cores // threads), index_bytes() / 1e6
-    may_share = mapper.shares_index and config["bwa_shm"] != "never" and shm_has_room()
-    return jobs * own_mb(threads) + (1 if may_share else jobs) * index <= memory_mb()
+    """Whether memory holds as many jobs of so many threads as there are cores for, each with its index."""
+    return max(1, workflow.cores // threads) * (own_mb(threads) + index_bytes() / 1e6) <= memory_mb()
 
 
 @cache
@@ -138,27 +134,9 @@ def mapped_at_once():
     return fewest[: max(1, count)]
 
 
-@cache
-def shm_has_room():
-    """Whether bwa's index may be shared in memory here."""
-    return load(source("resources/shared_memory.py")).has_room(index_bytes())
-
-
-@cache
-def shares_index():
-    """Whether bwa's index is one for all (bwa_shm); `auto` shares a large one where each job's own would not fit in."""
-    if not mapper.shares_index:
-        return False
-    if config["bwa_shm"] != "auto":
-        return config["bwa_shm"] == "always"
-    if not workflow.local_exec or index_bytes() < SHARED_BYTES or len(mapped_at_once()) < 2 or not shm_has_room():
-        return False
-    return sum(own_mb(threads) + index_bytes() / 1e6 for threads in mapped_at_once()) > memory_mb()
-
-
 def mapping_mem_mb(wildcards, threads):
-    """Memory of a job that maps, with its index: all of it, or a share of the one that all have together."""
-    return round(own_mb(threads) + index_bytes() / 1e6 / (len(mapped_at_once()) if shares_index() else 1))
+    """Memory of a job that maps, with its index."""
+    return round(own_mb(threads) + index_bytes() / 1e6)
 
 
 def chosen():
@@ -181,15 +159,8 @@ def chosen():
 
 
 def bwa(wildcards, input, threads):
-    """How the mapper is called: as it is, or with an index that all of its processes on this machine share."""
-    if shares_index():
-        return f'{PYTHON} "$GPD_BWA_SHM" run "$index" bwa'
+    """How the mapper is called."""
     return f"{mapper.variables} {config['mapper']}".strip()
-
-
-def index_guard(wildcards, threads):
-    """The command that starts the guard of the shared index."""
-    return f'{PYTHON} "$GPD_BWA_SHM" guard;' if shares_index() else ""
 
 
 def index_prefix(wildcards, input):

@@ -47,7 +47,10 @@ MOST_HINTS = 20
 LONGEST_LINE = 10_000
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 # keys of earlier versions
-GONE = {"map_chunks": "; it is gone: take the line out, large lanes get more threads by themselves"}
+GONE = {
+    "map_chunks": "; it is gone: take the line out, large lanes get more threads by themselves",
+    "bwa_shm": "; it is gone: take the line out, each bwa has an index of its own; mapper: bwa-mem4 takes less memory",
+}
 # arguments that the workflow gives tools itself, or that a key of the configuration stands for
 GIVEN_TO_BWA = {"-t", "-K", "-R", "-p", "-o"}
 GIVEN_TO_WALKERS = {

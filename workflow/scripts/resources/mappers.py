@@ -14,8 +14,7 @@ class Mapper:
     process holds of them (`loaded`), and what making them takes (`making`, beside `making_mb`). `own_mb` and
     `thread_mb`: memory of a process and each of its threads without its index, but with the sorter that it feeds.
     `conda` is the environment of what maps with it, `setup` what installs it where that environment lacks it,
-    `variables` what its command is started with. `shares_index`: one index in memory can serve several processes
-    (bwa_shm).
+    `variables` what its command is started with.
     """
 
     endings: tuple[str, ...]
@@ -28,7 +27,6 @@ class Mapper:
     thread_mb: int = 450
     setup: str = ""
     variables: str = ""
-    shares_index: bool = False
 
 
 # bwa-mem4 reads the files of bwa-mem2
@@ -42,7 +40,6 @@ MAPPERS = {
         making_mb=1000,
         conda="bwa",
         variables='LD_PRELOAD="$GPD_HUGE_PAGES:${LD_PRELOAD-}"',
-        shares_index=True,
     ),
     "bwa-mem2": Mapper(
         endings=OF_BWA_MEM2,
