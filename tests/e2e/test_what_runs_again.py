@@ -345,6 +345,42 @@ def test_what_is_due_after_a_change(route: str, tmp_path: Path) -> None:
     assert found == {str(row or values): jobs for values, row, jobs in changes}
 
 
+# a script of which a line is another -> the rules that must run again for it
+SCRIPTS = {
+    "quality/genotypes.py": {"call_genotypes"},
+    "intervals/join_gvcf.py": {"haplotype_caller"},
+    "intervals/clip.py": {"haplotype_caller"},
+    "quality/samples.html": {"quality"},
+    "reads/count_reads.py": set(),  # looks whether reads got lost
+    "launcher/scatter.py": set(),
+}
+
+
+def test_a_script_that_an_upgrade_changes_makes_again_what_it_makes_and_nothing_else(tmp_path: Path) -> None:
+    cohort = make("gatk4", tmp_path)
+
+    def upgraded(folder: Path, script: str, line: str) -> set[str]:
+        for name in ("workflow", "envs"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        with (folder / "workflow/scripts" / script).open("a") as file:
+            file.write(line)
+        found = due(cohort.snakemake("--dry-run", "--snakefile", str(folder / "workflow/Snakefile")))
+        return {job.partition(" ")[0] for job in found}
+
+    found = {name: upgraded(tmp_path / f"of {Path(name).name}", name, "\nCHANGED = 1\n") for name in SCRIPTS}
+    assert found == SCRIPTS
+    assert upgraded(tmp_path / "reworded", "quality/genotypes.py", "\n# a comment\n") == set()
+
+
+def test_a_gate_that_is_made_anew_calls_no_cohort_again(tmp_path: Path) -> None:
+    cohort = tiny_cohort(tmp_path, lanes=1)
+    cohort.config |= ROUTES["joint"] | {"filter": "none", "intervals": "", "qc": {"action": "stop"}}
+    pretend(cohort)
+    ran = cohort.snakemake("--dry-run", "--forcerun", "quality_gate")
+    assert "genomics_db_import" not in ran.output
+    assert ran.output.count("rule quality_gate:") == 2
+
+
 def test_an_edited_file_of_intervals_is_called_anew_and_other_threads_and_memory_call_nothing(tmp_path: Path) -> None:
     cohort = make("joint", tmp_path)
     threads = ("--set-threads", "map_and_sort=1", "mark_duplicates=1")

@@ -4,7 +4,10 @@ The runs before are pretended, and no tool of the pipelines does anything: where
 """
 
 import copy
+import gzip
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 from conftest import ROOT, Cohort, Ran, pretend, tiny_cohort
@@ -67,6 +70,40 @@ def test_a_library_under_another_name_is_told_of_its_sample_alone(done):
     )
 
 
+def replace_by_older(path: Path, content: bytes) -> None:
+    """Put another file in a file's place, as old as those of a backup are."""
+    other = path.with_name("restored")
+    other.write_bytes(content)
+    os.utime(other, (1e9, 1e9))
+    other.replace(path)
+
+
+def test_reads_that_an_older_file_took_the_place_of_are_told_of_their_sample_alone(done):
+    fastq = done.folder / done.units[0]["fq1"]
+    lines = gzip.decompress(fastq.read_bytes()).splitlines()
+    lines[1::4] = [line[::-1] for line in lines[1::4]]
+    replace_by_older(fastq, gzip.compress(b"\n".join(lines) + b"\n"))
+    for _ in range(2):  # and told again, for nothing was made
+        (line,) = told(done.snakemake())
+        assert line == (
+            "would be made again: results that 1 of 2 samples have (S1), because of map_and_sort "
+            "(another file stands where an input stood)"
+        )
+
+
+def test_a_reference_of_the_same_size_that_is_older_is_told_and_the_former_one_is_current(done):
+    fasta = done.folder / "genome.fa"
+    former = fasta.read_bytes()
+    replace_by_older(
+        fasta, former[:1000] + former[1000:1010].translate(bytes.maketrans(b"ACGT", b"TGCA")) + former[1010:]
+    )
+    (line,) = told(done.snakemake())
+    assert "2 of 2 samples have (S1, S2), because of reference (another file stands where an input stood)" in line
+    replace_by_older(fasta, former)
+    no_change(done)
+    assert told(done.snakemake()) == []
+
+
 def test_alignments_that_are_gone_are_told_for_what_was_made_of_them_is_made_again(done):
     (done.folder / "results/base_recalibration/S1.bam").unlink()
     (line,) = told(done.snakemake())
@@ -89,6 +126,18 @@ def test_crams_do_not_stand_for_alignments_that_something_new_is_made_of(tmp_pat
 def no_change(cohort: Cohort) -> None:
     (cohort.folder / "results/multiqc/multiqc.html").unlink()  # so that there is something to do
     (cohort.folder / "results/bcftools_stats/S1.txt").unlink()
+
+
+def same_files_elsewhere(cohort: Cohort) -> None:
+    """As in a copy without times."""
+    no_change(cohort)
+    for path in (cohort.folder / "reads").iterdir():
+        path.write_bytes(path.read_bytes())
+
+
+def earlier_version(cohort: Cohort) -> None:
+    no_change(cohort)
+    (cohort.folder / ".snakemake/gpd/inputs.jsonl").unlink()
 
 
 def not_finished(cohort: Cohort) -> None:
@@ -116,7 +165,9 @@ def forced(cohort: Cohort) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "change", [no_change, not_finished, set_aside, another_sample, forced], ids=lambda f: f.__name__
+    "change",
+    [no_change, same_files_elsewhere, earlier_version, not_finished, set_aside, another_sample, forced],
+    ids=lambda f: f.__name__,
 )
 def test_what_is_new_or_not_finished_begins(done, change):
     assert told(done.snakemake(*(change(done) or []))) == []

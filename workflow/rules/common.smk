@@ -71,6 +71,8 @@ if errors:
     sys.exit("\n".join(map(tables.one_line, errors)))
 if workflow.is_main_process:
     own_folder = load(source("temporary_folders.py")).note(Path(".snakemake/gpd/temporary"), workflow.snakemake_tmp_dir)
+made_of = load(source("checks/made_of.py"))
+seen_files = made_of.SeenFiles(Path(".snakemake/gpd/inputs.jsonl"))
 config = cohort.config
 units = cohort.units
 mapper = mappers[config["mapper"]]
@@ -222,8 +224,12 @@ def excluded_samples_table():
 
 
 def gates():
-    """What steps of all samples wait for, where a sample that fails (qc) is dropped or stops the run."""
-    return [] if config["qc"]["action"] == "warn" else expand("results/quality_gate/{sample}.tsv", sample=samples)
+    """What steps of all samples wait for, where a sample that fails (qc) is dropped or stops the run.
+
+    Ancient: nothing of a gate is in their results, and one that is made anew makes them no other.
+    """
+    passed = [] if config["qc"]["action"] == "warn" else expand("results/quality_gate/{sample}.tsv", sample=samples)
+    return [*map(ancient, passed)]
 
 
 def read_files():

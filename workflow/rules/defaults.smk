@@ -1,5 +1,5 @@
 # What every job has unless its rule or a profile says otherwise: which attempt it is, how it is bound to CPUs, where its
-# command finds our scripts, and its log: logs/STEP/SAMPLE.log where its first output is results/STEP/SAMPLE.bam. Included
+# command finds our scripts, what of these and of the user's files is another than before, and its log: logs/STEP/SAMPLE.log where its first output is results/STEP/SAMPLE.bam. Included
 # last, for it goes through all rules; those of a workflow that uses this one as a module are not among them.
 from snakemake.io import strip_wildcard_constraints
 
@@ -10,7 +10,7 @@ for each in workflow.modifier.rules:
         each.set_log(f"logs/{step}/{name[name.index('{') : name.rindex('}') + 1]}.log")
     each.resources.setdefault("attempt", noted(lambda wildcards, attempt: attempt))
     each.resources.setdefault("binding", config["binding"]["policy"])
-    each.set_params(exports=exports, python=python)
+    each.set_params(exports=exports, python=python, **other_files(each), **other_scripts(each))
     for item in [*each.input, *each.params]:
-        if callable(function := getattr(item, "callable", item)):  # unpack() keeps its function so
+        if callable(function := getattr(item, "callable", item)):
             noted(function)

@@ -4,6 +4,11 @@ import collections
 
 MOST_REASONS = 3  # that are named
 MISSING = "output files have to be generated"  # as Snakemake says it
+PARAMETERS = "params have changed since last execution"
+OF_PARAMETERS = {
+    OTHER_FILES: "another file stands where an input stood",
+    OTHER_SCRIPTS: "a script of the workflow has changed",
+}
 FOLLOWS = {"set of input files has changed since last execution", "updated input files"}  # where samples join and leave
 
 
@@ -23,6 +28,16 @@ def joins(job):
     return owner_of(job) and workflow.dag.reason(job).missing_output
 
 
+def words(reason):
+    """Snakemake's words for why a job is planned, but those for what others make of it; ours for parameters of ours."""
+    found = set(reason.get_names()) - {"input files updated by another job"}
+    if changed := reason.params_changed:
+        found -= {PARAMETERS}
+        for value in changed.only_old | changed.only_new:  # as Python writes them: a text begins with a quote
+            found.add(next((text for begin, text in OF_PARAMETERS.items() if value.startswith(begin, 1)), PARAMETERS))
+    return found
+
+
 @functools.cache
 def causes(job):
     """Why a job is planned: its own reasons and those of the planned jobs before it, as (rule, Snakemake's word for it).
@@ -31,7 +46,7 @@ def causes(job):
     Who is in a cohort is none of what is made of a cohort.
     """
     reason, before = workflow.dag.reason(job), workflow.dag.dependencies[job]
-    reasons = set() if reason.forced else set(reason.get_names()) - {"input files updated by another job"}
+    reasons = set() if reason.forced else words(reason)
     if not any(path in kept_results() and not os.path.exists(f"{path}.broken") for path in reason.missing_output):
         reasons.discard(MISSING)
     if not owner_of(job) and any(map(owner_of, before)):
@@ -43,12 +58,12 @@ def causes(job):
 
 
 def asks(job):
-    """Why a job is planned of itself, and not for what others make of it: Snakemake's words."""
+    """Why a job is planned of itself, and not for what others make of it."""
     reason = workflow.dag.reason(job)
-    words = set(reason.get_names()) - {"input files updated by another job"}
+    found = words(reason)
     if not {*map(str, reason.missing_output)} - {*map(str, job.temp_output)}:
-        words.discard(MISSING)
-    return words
+        found.discard(MISSING)
+    return found
 
 
 def made_again():

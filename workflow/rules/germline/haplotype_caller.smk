@@ -8,7 +8,7 @@ rule haplotype_caller:
         intervals=regions,
         called=CALLED,
         ploidy=ploidy_regions,
-        sex=["results/sex_check/{sample}.tsv"] if checks_sex else [],
+        sex=[ancient("results/sex_check/{sample}.tsv")] if checks_sex else [],
     output:
         **lasting(gvcf_of("haplotype_caller"), called_by == "haplotype_caller"),
     conda:
