@@ -63,6 +63,14 @@ def test_joint_calling_is_jobs_by_interval(cohort):
     assert jobs["gather_genotypes"] == jobs["gather_hard_filter"] == 1
 
 
+def test_the_number_of_intervals_stays_as_a_cohort_grows(cohort):
+    made = cohort.folder / "results/reference/intervals"
+    made.mkdir(parents=True)
+    (made / "1of3.wide.bed").touch()
+    assert plan(cohort, calling="joint")["genotype_interval"] == 3
+    assert plan(cohort, joint_intervals=2)["genotype_interval"] == 2
+
+
 @pytest.mark.deep
 def test_models_of_a_joint_call_set_have_its_sites_alone(cohort):
     jobs = plan(cohort, calling="joint", filter="vqsr", vqsr=VQSR, joint_intervals=2)
