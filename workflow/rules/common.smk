@@ -41,6 +41,7 @@ def load(path):
 
 
 tables, inputs, preflight = (load(source(f"checks/{name}.py")) for name in ("tables", "inputs", "preflight"))
+inputs.read_contigs = functools.cache(inputs.read_contigs)  # without an index it reads all of the reference
 # where a module's user has our files, to look at some before Snakemake does
 place = workflow.modifier.path_modifier.replace_prefix
 mappers = load(source("resources/mappers.py")).MAPPERS

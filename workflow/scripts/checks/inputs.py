@@ -5,7 +5,6 @@ rest as they read. The workflow loads this file by its path, so it imports no si
 """
 
 import bz2
-import functools
 import gzip
 import io
 import lzma
@@ -375,7 +374,6 @@ def read_reference(reference: dict, cached_fai: str = "", endings: Iterable[str]
         return {}, [f"config: reference.fasta {fasta} {error}", *errors]
 
 
-@functools.cache
 def read_contigs(fasta: str, cached_fai: str = "") -> Contigs:
     """The contigs of a reference that can be read."""
     return _indexed_contigs(fasta, cached_fai) or scan_fasta(fasta)
