@@ -566,12 +566,60 @@ def test_every_bad_unit_is_reported(project):
     assert len(project.errors()) == 6
 
 
+OFFSET_64 = (
+    "has base qualities with offset 64, as Illumina wrote them before version 1.8, which would be taken for 31 more "
+    "than they are: convert it (seqtk seq -VQ64)"
+)
+
+
+def with_qualities(data, qualities):
+    """The FASTQ text, its reads with these qualities one after the other."""
+    lines = data.split(b"\n")
+    for number in range(len(lines) // 4):
+        text = qualities[number % len(qualities)].encode()
+        lines[4 * number + 1], lines[4 * number + 3] = b"A" * len(text), text
+    return b"\n".join(lines)
+
+
+@pytest.mark.parametrize("qualities", [["Bhhg", "ffBB"], [";hhh"], ["BBBB"] * 39 + ["Bahg"]])
+@pytest.mark.parametrize("head", [1000, 20])
+def test_qualities_of_offset_64_are_refused(project, monkeypatch, qualities, head):
+    """Where the first reads are bad all through, later ones tell."""
+    monkeypatch.setattr(inputs, "HEAD_READS", head)
+    for mate in (1, 2):
+        project.write(f"r{mate}.fq.gz", gzip.compress(with_qualities(project.reads[mate], qualities)))
+    assert project.errors() == [FQ1 + OFFSET_64, FQ2 + OFFSET_64]
+
+
+@pytest.mark.parametrize("qualities", [["IIII"], ["FFFF", "FF:F"], ["hhhh"] * 39 + ["#hhh"], ["~~~~"], ["BBBB"], [""]])
+def test_qualities_of_offset_33_pass(project, qualities):
+    for mate in (1, 2):
+        project.write(f"r{mate}.fq.gz", gzip.compress(with_qualities(project.reads[mate], qualities)))
+    assert project.errors() == []
+
+
+def test_reads_without_bases_are_told(project):
+    project.write("r1.fq.gz", gzip.compress(with_qualities(project.reads[1], ["", "IIII"])))
+    cohort, said = tables.read_cohort(project.config, SCHEMAS), []
+    assert inputs.check(cohort.config, cohort.units, warn=said.append) == []
+    assert said == [FQ1 + "has reads without bases (20 of the first 40): each is mapped as one N"]
+
+
+@pytest.mark.parametrize(("one", "two", "same"), [(b".1", b".2", True), (b".2", b".1", False), (b".1", b"/2", False)])
+def test_mates_may_be_numbered_after_a_dot(project, one, two, same):
+    """As fastq-dump -I does."""
+    for mate, number in ((1, one), (2, two)):
+        project.write(f"r{mate}.fq.gz", gzip.compress(project.reads[mate].replace(b"/%d\n" % mate, number + b" x\n")))
+    assert [SAME in error for error in project.errors()] == [True] * (not same)
+
+
 class TestLargeFiles:
     """Of each file the head and the tail are looked at."""
 
     @pytest.fixture(autouse=True)
     def low_limits(self, monkeypatch):
         monkeypatch.setattr(inputs, "HEAD_READS", 10)
+        monkeypatch.setattr(inputs, "MORE_READS", 0)
 
     def test_good(self, project):
         assert project.errors() == []

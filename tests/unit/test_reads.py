@@ -68,7 +68,36 @@ def test_blank_lines_at_the_end_are_no_records(monkeypatch, records, lines, blan
     monkeypatch.setattr(reads, "CHUNK_BYTES", chunk)
     sink = io.BytesIO()
     assert reads.copy(io.BytesIO(records + blank), sink) == lines
-    assert sink.getvalue() == records + blank
+    assert sink.getvalue() == records.replace(b"@b\n\n+\n", b"@b\nN\n+\n!") + blank
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["\\n", "\\r\\n"])
+def test_reads_without_bases_are_one_n_each_and_counted(monkeypatch, chunk, end):
+    """As cutadapt leaves them; qualities may be + and @."""
+    monkeypatch.setattr(reads, "CHUNK_BYTES", chunk)
+    whole, without = b"@a\nA\n+\n+\n@b\nC\n+b\n@\n", b"@c\n\n+\n\n@d x\n\n+d x\n\n"
+    text, expected = whole + without + whole + without, b"@c\nN\n+\n!\n@d x\nN\n+d x\n!\n"
+    sink, mended = io.BytesIO(), reads.Mended()
+    assert reads.copy(io.BytesIO(text.replace(b"\n", end)), sink, mended=mended) == 32
+    assert sink.getvalue() == (whole + expected + whole + expected).replace(b"\n", end)
+    assert mended.without_bases == 4
+
+
+@pytest.mark.parametrize("chunk", [7, 1 << 17])
+def test_numbers_of_mates_are_no_part_of_names(monkeypatch, chunk):
+    """As fastq-dump -I numbers them."""
+    monkeypatch.setattr(reads, "CHUNK_BYTES", chunk)
+    record = b"@r.%d%s 2 length=4\nACGT\n+r.%d.2\n@I.2\n"
+    reads.copy(io.BytesIO(b"".join(record % (n, b".2", n) for n in range(30))), sink := io.BytesIO())
+    assert sink.getvalue() == b"".join(record % (n, b"", n) for n in range(30))
+
+
+def test_numbers_of_reads_are():
+    """fastq-dump without -I: the first two end as numbered mates do."""
+    text = b"".join(b"@r.%d 2 length=4\nACGT\n+\nIIII\n" % n for n in range(1, 30))
+    reads.copy(io.BytesIO(text), sink := io.BytesIO())
+    assert sink.getvalue() == text
 
 
 def test_half_a_record_is_an_error(tmp_path):
@@ -79,15 +108,16 @@ def test_half_a_record_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_mates_are_called_alike_however_they_are_read(size):
+def test_mates_are_called_alike_however_they_are_read(monkeypatch, size):
     def digest(text):
         names = reads.Names()
-        for at in range(0, len(text), size):
-            names.take(text[at : at + size])
+        monkeypatch.setattr(reads, "CHUNK_BYTES", size)
+        reads.copy(io.BytesIO(text), io.BytesIO(), names)
         return names.digest.hexdigest()
 
     text = b"".join(b"@r%d/1 1:N\nACGT\n+\n@@@@\n" % number for number in range(50))
     assert digest(text) == digest(text.replace(b"/1 1:N", b"/2"))
+    assert digest(text) == digest(text.replace(b"/1 1:N", b".2"))
     assert digest(text) != digest(text.replace(b"r5/1", b"x").replace(b"r6/1", b"r5/1").replace(b"x", b"r6/1"))
 
 

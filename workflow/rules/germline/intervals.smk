@@ -1,5 +1,7 @@
 # The N-free intervals of the genome, and of the regions that are called of it, over which steps scatter; how shards are gathered.
 
+N_FREE, CALLED = "results/reference/n_free_intervals.bed", "results/reference/called_intervals.bed"
+
 # their order is the genome's, so nothing is sorted or decoded
 GATHER_VCF = """
             bcftools concat --naive -f "$list" -O z -o {output.vcf:q}
@@ -38,22 +40,6 @@ rule padded_intervals:
             """,
             rule="padded_intervals",
         )
-
-
-rule called_contigs:
-    """Those that are called where no intervals are given and some contigs are left out (calling_contigs)."""
-    input:
-        reference["fai"],
-    output:
-        CALLED_CONTIGS,
-    log:
-        "logs/called_contigs/genome.log",
-    conda:
-        "../../../envs/samtools.yaml"
-    resources:
-        mem_mb=1000,
-    shell:
-        bound("reference", '{params.python} "$GPD_PRIMARY" {input:q} > {output:q}', rule="called_contigs")
 
 
 rule n_free_intervals:

@@ -18,6 +18,9 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 HEAD_READS = 1000  # so many reads of each file are looked at
+MORE_READS = 4000  # and so many more, where these do not tell the offset of base qualities
+LOWEST_64, HIGHEST_64 = 59, 106  # the characters of base qualities with offset 64: Solexa's -5 to 42
+USUAL_33 = 80  # with offset 33 sequencers write none above: 47
 BUFFER = 1 << 17  # unpacked bytes held at once: a buffer in C makes reading lines twice as fast
 LONGEST_CONTIG = 2**29 - 1  # that BAI and TBI hold
 BLOCK = 1 << 23  # a reference is scanned in blocks of this size
@@ -67,7 +70,7 @@ def check(
         errors.append(f"config: gatk3_jar {jar} {fault}")
     errors += vcf_errors(config, contigs) + known_genotypes_errors(config, units)
     errors += interval_errors(config, contigs)
-    return errors + read_file_errors(units, config, contigs)
+    return errors + read_file_errors(units, config, contigs, warn)
 
 
 def duplicates_errors(config: dict, units: dict[str, dict[str, dict]]) -> list[str]:
@@ -173,54 +176,88 @@ def _few(names: Iterable[str]) -> str:
 # --- reads ---
 
 
-def read_file_errors(units: dict[str, dict[str, dict]], config: dict, contigs: Contigs) -> list[str]:
+def read_file_errors(
+    units: dict[str, dict[str, dict]], config: dict, contigs: Contigs, warn: Callable[[str], object] = str
+) -> list[str]:
     """What is wrong with the units' read files. Without contigs, headers of BAM files are not compared."""
     errors = []
     for row in chain.from_iterable(table.values() for table in units.values()):
+        place = f"{row['table']} line {row['line']}: sample {row['sample_name']}"
         paths = {column: row[column] for column in ("fq1", "fq2", "bam") if row[column]}
         faults = [(column, fault) for column, path in paths.items() if (fault := path_fault(path))]
         if not faults and "bam" in paths:
             faults = [("bam", fault) for fault in _alignment_faults(row, config, contigs)]
         elif not faults:
-            faults = _fastq_faults(paths)
-        place = f"{row['table']} line {row['line']}: sample {row['sample_name']}"
+            faults, notes = _fastq_faults(paths)
+            for column, note in notes:
+                warn(f"{place}: {column} {paths[column]} {note}")
         errors += [f"{place}: {column} {paths[column]} {fault}" for column, fault in faults]
     return errors
 
 
-def _fastq_faults(paths: dict[str, str]) -> list[tuple[str, str]]:
-    """Faults by column of one FASTQ file, or of two that must hold the same reads in the same order."""
-    faults, names = [], {}
+def _fastq_faults(paths: dict[str, str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Faults by column, and notes, of one FASTQ file, or of two that must hold the same reads in the same order."""
+    faults, notes, names = [], [], {}
     for column, path in paths.items():
         try:
             with opened(path) as stream:
-                names[column] = list(islice(_fastq_names(stream), HEAD_READS))
+                records = _fastq_records(stream)
+                head = list(islice(records, HEAD_READS))
+                if _has_offset_64(chain(head, islice(records, MORE_READS))):
+                    raise InputError(
+                        "has base qualities with offset 64, as Illumina wrote them before version 1.8, which would be "
+                        "taken for 31 more than they are: convert it (seqtk seq -VQ64)"
+                    )
             if _is_bgzf(path) and _ends_inside_block(path):
                 raise InputError("is cut off: it ends inside a compressed block; copy or create it again")
         except InputError as error:
             faults.append((column, str(error)))
+            continue
+        names[column] = [name for name, _ in head]
+        if empty := sum(not qualities for _, qualities in head):
+            notes.append(
+                (column, f"has reads without bases ({empty} of the first {len(head)}): each is mapped as one N")
+            )
     if faults or len(names) < 2:
-        return faults
+        return faults, notes
     for number, (one, two) in enumerate(zip_longest(names["fq1"], names["fq2"]), 1):
-        if one != two:
+        if one != two and not _are_numbered(one, two):
             first, second = ("no read" if name is None else f"read {_text(name)}" for name in (one, two))
             fault = f"has {second} in record {number}, but fq1 {paths['fq1']} has {first}"
-            return [("fq2", f"{fault}: they must hold the same reads in the same order")]
-    return []
+            return [("fq2", f"{fault}: they must hold the same reads in the same order")], notes
+    return [], notes
 
 
-def _fastq_names(stream: io.BufferedIOBase) -> Iterator[bytes]:
-    """Each read's name up to the first blank, without a closing /1 or /2, which mates do not share."""
+def _are_numbered(one: bytes | None, two: bytes | None) -> bool:
+    """Whether two names are alike up to a closing .1 and .2, as fastq-dump -I numbers mates; jobs take it off."""
+    return bool(one and two) and (one[-2:], two[-2:]) == (b".1", b".2") and one[:-2] == two[:-2]
+
+
+def _has_offset_64(records: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether qualities are those of offset 64: none that is low with offset 33, and some that are too high."""
+    highest = 0
+    for number, (_, qualities) in enumerate(records, 1):
+        if qualities and min(qualities) < LOWEST_64:
+            return False
+        highest = max(highest, max(qualities, default=0))
+        if number >= HEAD_READS and highest > USUAL_33:
+            break
+    return USUAL_33 < highest <= HIGHEST_64
+
+
+def _fastq_records(stream: io.BufferedIOBase) -> Iterator[tuple[bytes, bytes]]:
+    """Each read's name up to the first blank, without the /1 or /2 that mates do not share, and its qualities."""
     lines = iter(stream)
     number = 0
     for number, header in enumerate(lines, 1):
         sequence, plus, quality = next(lines, b""), next(lines, b""), next(lines, b"")
-        if header[:1] != b"@" or plus[:1] != b"+" or len(sequence.rstrip()) != len(quality.rstrip()):
+        qualities = quality.rstrip()
+        if header[:1] != b"@" or plus[:1] != b"+" or len(sequence.rstrip()) != len(qualities):
             if number > 1 and not any(map(bytes.strip, chain((header, sequence, plus, quality), lines))):
                 return  # blank lines at the end
             raise InputError(_record_fault(number, header, sequence, plus, quality))
         name = (header[1:].split(None, 1) or [b""])[0]
-        yield name[:-2] if name[-2:] in (b"/1", b"/2") else name
+        yield name[:-2] if name[-2:] in (b"/1", b"/2") else name, qualities
     if not number:
         raise InputError("holds no reads")
 
@@ -363,7 +400,7 @@ def read_reference(reference: dict, cached_fai: str = "", endings: Iterable[str]
     try:
         if fault := path_fault(fasta):
             raise InputError(fault)
-        contigs = read_contigs(fasta, cached_fai)
+        contigs = _indexed_contigs(fasta, cached_fai) or scan_fasta(fasta)
         if long := [f"{name} ({length:,})" for name, length in contigs.items() if length > LONGEST_CONTIG]:
             raise InputError(
                 f"has contigs of more than {LONGEST_CONTIG:,} bases, which the indexes BAI and TBI cannot hold: "
@@ -372,11 +409,6 @@ def read_reference(reference: dict, cached_fai: str = "", endings: Iterable[str]
         return contigs, errors
     except InputError as error:
         return {}, [f"config: reference.fasta {fasta} {error}", *errors]
-
-
-def read_contigs(fasta: str, cached_fai: str = "") -> Contigs:
-    """The contigs of a reference that can be read."""
-    return _indexed_contigs(fasta, cached_fai) or scan_fasta(fasta)
 
 
 def index_errors(reference: dict, contigs: Contigs) -> list[str]:

@@ -19,6 +19,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,8 +28,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 17  # larger ones cost more: each is new memory from the kernel
 LINES_PER_RECORD = 4  # as sequencers write FASTQ
+NO_BASES = re.compile(rb"\n(\r?\n\+[^\n]*\n)(?=\r?\n|\Z)")  # no other lines of records follow each other like this
 
 
 class ReadsLostError(Exception):
@@ -40,39 +42,91 @@ def count_file(counts: Path, fastq: str) -> Path:
     return counts / hashlib.md5(os.fsencode(fastq), usedforsecurity=False).hexdigest()
 
 
+class Mended:
+    """FASTQ text as every tool takes it: a read without bases is one N, and mates bear one name.
+
+    bwa takes /1 and /2 off names, and no other number; GATK leaves reads without bases out in silence, and other tools
+    end. The text is given out by whole records, the last of which may be cut off.
+    """
+
+    def __init__(self) -> None:
+        self.rest, self.without_bases = b"", 0
+        self.number: bytes | None = (
+            None  # .1 or .2 where all names of the first records close with it, as of fastq-dump -I
+        )
+
+    def take(self, text: bytes, feeds: int) -> bytes:
+        """The records that the text completes, up to which there were so many line feeds."""
+        text = self.rest + text
+        end = len(text)
+        for _ in range(feeds % LINES_PER_RECORD + 1):
+            end = text.rfind(b"\n", 0, end)
+        self.rest = text[end + 1 :]
+        return self.mend(text[: end + 1])
+
+    def mend(self, records: bytes) -> bytes:
+        if self.number is None and records:
+            self.number = number_of(records)
+        if NO_BASES.search(records):
+            records, found = NO_BASES.subn(rb"\nN\1!", records)
+            self.without_bases += found
+        return without_number(records, self.number) if self.number else records
+
+
+def number_of(records: bytes) -> bytes:
+    """The .1 or .2 with which the names of all records close; empty where there is none."""
+    closing = {name[-2:] for name in names_of(records)}
+    return closing.pop() if len(closing) == 1 and closing <= {b".1", b".2"} else b""
+
+
+def without_number(records: bytes, number: bytes) -> bytes:
+    lines = records.split(b"\n")
+    first = (line.partition(b" ") for line in lines[::LINES_PER_RECORD])
+    lines[::LINES_PER_RECORD] = [name.removesuffix(number) + b"".join(rest) for name, *rest in first]
+    return b"\n".join(lines)
+
+
+def names_of(records: bytes) -> list[bytes]:
+    """What stands before the first blank of each record's first line; blank lines at the end have none."""
+    return [word for line in records.split(b"\n")[::LINES_PER_RECORD] for word in line.split(None, 1)[:1]]
+
+
 class Names:
     """A digest of the names of reads in their order: HISAT2 pairs mates by their place, whatever they are called."""
 
     def __init__(self) -> None:
-        self.digest, self.lines, self.rest = hashlib.blake2b(digest_size=16), 0, b""
+        self.digest = hashlib.blake2b(digest_size=16)
 
-    def take(self, text: bytes) -> None:
-        """Go on with the FASTQ text; what follows a blank, and the number of a mate, are not part of a name."""
-        *lines, self.rest = (self.rest + text).split(b"\n")
-        words = (line.split(None, 1)[:1] for line in lines[-self.lines % LINES_PER_RECORD :: LINES_PER_RECORD])
-        names = (word[:-2] if word[-2:] in (b"/1", b"/2") else word for (word,) in filter(None, words))
+    def take(self, records: bytes) -> None:
+        """Go on with whole records; the number of a mate is not part of a name."""
+        names = (name[:-2] if name[-2:] in (b"/1", b"/2") else name for name in names_of(records))
         self.digest.update(b"".join(b"%s\n" % name for name in names))
-        self.lines += len(lines)
 
 
-def copy(source: BinaryIO, sink: BinaryIO, names: Names | None = None) -> int:
-    """Copy FASTQ text from `source` to `sink`; the number of its lines, without blank ones after its last record.
+def copy(source: BinaryIO, sink: BinaryIO, names: Names | None = None, mended: Mended | None = None) -> int:
+    """Copy FASTQ text from `source` to `sink`, mended; the number of its lines, without blank ones after its records.
 
     A read without bases ends in a blank line that is its record's.
     """
+    mended = mended or Mended()
     feeds = after = 0  # line feeds, and those of them after the last line with a character
     empty = True
     while chunk := source.read(CHUNK_BYTES):
-        if names:
-            names.take(chunk)
         text = chunk.rstrip(b"\r\n")
         feeds += chunk.count(b"\n")
         after = chunk.count(b"\n", len(text)) + (0 if text else after)
         empty = empty and not text
-        sink.write(chunk)
+        give(mended.take(chunk, feeds), sink, names)
+    give(mended.mend(mended.rest), sink, names)
     sink.flush()
     lines = 0 if empty else feeds - after + 1
     return lines + (lines % LINES_PER_RECORD == LINES_PER_RECORD - 1 and after > 1)
+
+
+def give(records: bytes, sink: BinaryIO, names: Names | None) -> None:
+    if names:
+        names.take(records)
+    sink.write(records)
 
 
 @contextmanager
@@ -115,10 +169,12 @@ def stream(fastq: str, counts: Path, reference: str = "", with_names: bool = Fal
 
     With a reference it is a file of alignments. The count is there before stdout is closed.
     """
-    names = Names() if with_names else None
+    names, mended = Names() if with_names else None, Mended()
     with unaligned(fastq, reference, counts) if reference else unpacked(fastq) as source:
-        lines = copy(source, sys.stdout.buffer, names)
+        lines = copy(source, sys.stdout.buffer, names, mended)
     require_whole(fastq, lines)
+    if mended.without_bases:
+        print(f"{fastq}: {mended.without_bases} reads hold no bases: each is mapped as one N", file=sys.stderr)
     found = [str(lines // LINES_PER_RECORD), *([names.digest.hexdigest()] if names else [])]
     count_file(counts, fastq).write_text(f"{' '.join(found)}\n")
 
