@@ -566,6 +566,56 @@ def test_every_bad_unit_is_reported(project):
     assert len(project.errors()) == 6
 
 
+GIVEN, DIVIDED = (
+    "the workflow gives this argument itself",
+    "the workflow divides the genome itself: name regions in intervals",
+)
+ONE_FILE = "all samples, and all parts of one, would write this one file"
+
+
+@pytest.mark.parametrize(
+    ("rule", "word", "fault"),
+    [
+        *(("haplotype_caller", word, ONE_FILE) for word in ("--bam-output", "-bamout", "--bamOutput=x.bam", "-graph")),
+        *(
+            ("haplotype_caller", word, DIVIDED)
+            for word in ("--exclude-intervals", "-XL", "-L", "-Lchr1", "--intervals=x")
+        ),
+        *(("base_recalibrator", word, GIVEN) for word in ("-I", "-I:tag", "-Ireads.bam", "-O", "--knownSites", "-R")),
+        ("genotype_gvcfs", "--arguments_file", "what such a file holds is not looked at: name its arguments here"),
+        *(("map_and_sort", word, GIVEN) for word in ("-t8", "-fout.sam")),
+    ],
+)
+def test_arguments_that_a_tool_cannot_have_are_refused_by_name(project, rule, word, fault):
+    assert project.errors(extra={rule: word if rule == "map_and_sort" else f"{word} x"})[0] == (
+        f"config: extra.{rule}: {word}: {fault}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ("-Mt8", "-t8: the workflow gives this argument itself"),
+        ("-M reads.fq", "reads.fq: bwa would take this for a file"),
+        ("-Z 3", "option -Z not recognized"),
+        ("-k", "option -k requires argument"),
+    ],
+)
+def test_arguments_of_bwa_are_read_as_bwa_does(project, arguments, fault):
+    assert project.errors(extra={"map_and_sort": arguments}) == [f"config: extra.map_and_sort: {fault}"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments"),
+    [
+        ("map_and_sort", "-M -k 19 -I 300,30 -x intractg"),
+        ("haplotype_caller", "-OVM -LE --output-mode EMIT_ALL_ACTIVE_SITES"),
+    ],
+)
+def test_other_arguments_pass(project, rule, arguments):
+    assert project.errors(extra={rule: arguments}) == []
+
+
 OFFSET_64 = (
     "has base qualities with offset 64, as Illumina wrote them before version 1.8, which would be taken for 31 more "
     "than they are: convert it (seqtk seq -VQ64)"

@@ -11,6 +11,7 @@ inputs.py opens the files that they name. The workflow loads this file by its pa
 import argparse
 import copy
 import difflib
+import getopt
 import json
 import os
 import re
@@ -51,29 +52,33 @@ GONE = {
     "map_chunks": "; it is gone: take the line out, large lanes get more threads by themselves",
     "bwa_shm": "; it is gone: take the line out, each bwa has an index of its own; mapper: bwa-mem4 takes less memory",
 }
-# arguments that the workflow gives tools itself, or that a key of the configuration stands for
-GIVEN_TO_BWA = {"-t", "-K", "-R", "-p", "-o"}
-GIVEN_TO_WALKERS = {
-    *(
-        "-R",
-        "--reference",
-        "-I",
-        "--input",
-        "-V",
-        "--variant",
-        "-O",
-        "-o",
-        "--output",
-        "-T",
-        "-nt",
-        "-nct",
-        "--tmp-dir",
-    ),
-    *("-L", "--intervals", "-ip", "--interval-padding", "--interval_padding", "-ERC", "--emit-ref-confidence"),
-    *("--emitRefConfidence", "--native-pair-hmm-threads", "--ploidy-regions", "-bqsr", "--bqsr-recal-file", "-BQSR"),
-    *("--known-sites", "-knownSites", "-D", "--dbsnp", "--pcr-indel-model", "--pcr_indel_model"),
-    *("--static-quantized-quals", "-SQQ", "--static_quantized_quals"),
+# arguments that the workflow gives bwa itself, and all that bwa knows, as getopt has them
+GIVEN_TO_BWA = set("tKRpof")
+BWA_ARGUMENTS = "51qpaMCSPVYjuk:c:v:s:r:t:R:A:B:O:E:U:w:L:d:T:Q:D:m:I:N:o:f:W:x:G:h:y:K:X:H:F:z:"
+# arguments of GATK 4 and 3 that are refused, by the reason
+REFUSED_OF_WALKERS = {
+    "the workflow gives this argument itself": """
+        -R --reference --reference_sequence -I --input --input_file -V --variant -O -o --output --out -T --analysis_type
+        --tmp-dir -nt --num_threads -nct --num_cpu_threads_per_data_thread -ERC --emit-ref-confidence
+        --emitRefConfidence --native-pair-hmm-threads --ploidy-regions -bqsr --bqsr-recal-file -BQSR --BQSR
+        --known-sites -knownSites
+        --knownSites -D --dbsnp --pcr-indel-model --pcr_indel_model --static-quantized-quals -SQQ
+        --static_quantized_quals --targetIntervals -targetIntervals --read-index --sequence-dictionary
+        --variant-output-filtering -OVI --create-output-variant-index -OBI --create-output-bam-index
+        --disable_bam_indexing --variant_index_type --variant_index_parameter""",
+    "the workflow divides the genome itself: name regions in intervals": """
+        -L --intervals -XL --exclude-intervals --excludeIntervals -ip --interval-padding --interval_padding -ixp
+        --interval-exclusion-padding -isr --interval-set-rule --interval_set_rule -imr --interval-merging-rule
+        -im --interval_merging --max-variants-per-shard --only-output-calls-starting-in-intervals""",
+    "all samples, and all parts of one, would write this one file": """
+        -bamout --bam-output --bamOutput -graph --graph-output --graphOutput --assembly-region-out -APO
+        --activity-profile-out --activityProfileOut -ARO --activeRegionOut --debug-assembly-variants-out
+        --debug-assembly-region-state --debug-genotyper-output --haplotype-debug-histogram-output
+        --pair-hmm-results-file --pdhmm-results-file --alm-path -log --log_to_file -plots --plot_pdf_file""",
+    "what such a file holds is not looked at: name its arguments here": """
+        --arguments_file -args --arg_file --gatk-config-file""",
 }
+ATTACHED = re.compile("(-[ILORVD])[^A-Z]")  # as in -Lchr1; longer names that begin so are of capitals, as -OVM
 TYPES = {"object": "keys and values", "array": "list", "boolean": "true or false", "null": "nothing"}
 
 CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many(
@@ -229,10 +234,25 @@ def argument_faults(rule: str, arguments: str) -> Iterator[str]:
     except ValueError as error:  # a quote or an escape without its end
         yield f"{_shown(arguments)}: {str(error).lower()}"
         return
+    yield from bwa_faults(words) if rule == "map_and_sort" else walker_faults(words)
+
+
+def bwa_faults(words: list[str]) -> Iterator[str]:
+    try:
+        found, others = getopt.getopt(words, BWA_ARGUMENTS)
+    except getopt.GetoptError as error:
+        yield str(error)
+        return
+    yield from (
+        f"{name}{value}: the workflow gives this argument itself" for name, value in found if name[1] in GIVEN_TO_BWA
+    )
+    yield from (f"{word}: bwa would take this for a file" for word in others)
+
+
+def walker_faults(words: list[str]) -> Iterator[str]:
     for word in words:
-        given = word[:2] in GIVEN_TO_BWA if rule == "map_and_sort" else word.partition("=")[0] in GIVEN_TO_WALKERS
-        if given:
-            yield f"{word}: the workflow gives this argument itself"
+        name = match[1] if (match := ATTACHED.match(word)) else re.split("[=:]", word, maxsplit=1)[0]
+        yield from (f"{word}: {reason}" for reason, names in REFUSED_OF_WALKERS.items() if name in names.split())
 
 
 # --- tables ---
