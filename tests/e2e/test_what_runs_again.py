@@ -88,7 +88,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     "joint": {
         "leave_out": (["S2"], {"sample_map", "mapping_rates_files"}),
         "intervals": ("others.bed", {"n_free_intervals"}),
-        "interval_padding": (100, {"padded_intervals"}),
+        "interval_padding": (100, {"padded_intervals", "target_intervals"}),
         "calling": ("per_sample", {"genotype_gvcfs"}),
         "reblock": (False, {"sample_map"}),
         "extra.reblock_gvcf": ("--keep-all-alts", {"reblock_gvcf"}),

@@ -370,3 +370,21 @@ def test_each_fault_of_a_panel_is_in_the_table(of_panel, record_property, case):
     verdict, reason = of_panel[case.sample]
     record_property("case", case.id)
     record_property("seen", case.seen(verdict, reason))
+
+
+def test_padding_is_called_in_and_samples_are_judged_by_the_targets_as_given(panel, of_panel):
+    """Beside an exome's targets there is less depth: judged with them, a good sample fails."""
+    made = [f"results/depth/{CAPTURED}.txt", f"results/depth/distribution/{CAPTURED}.txt"]
+    before = [(panel.folder / path).read_text() for path in made]
+    panel.config["interval_padding"] = 100
+    called = "results/reference/called_intervals.bed"
+    ran = panel.snakemake("--allowed-rules", *RULES, "padded_intervals", "target_intervals", "--", called, *made)
+    assert ran.exit_code == 0, ran.output
+    assert [(panel.folder / path).read_text() for path in made] == before
+    bases = sum(int(line.split("\t")[4]) for line in (panel.folder / called).read_text().splitlines())
+    assert bases == sum(end - start + 200 for start, end in TARGETS)
+    gate = f"results/quality_gate/{CAPTURED}.tsv"
+    ran = panel.snakemake("--allowed-rules", *RULES, "padded_intervals", "target_intervals", "--", gate)
+    assert ran.exit_code == 0, ran.output
+    assert (panel.folder / gate).read_text() == f"{CAPTURED}\tpass\t\n"
+    del panel.config["interval_padding"]

@@ -138,7 +138,7 @@ def unused():
     names |= {name for chosen, of_one in of_filter.items() if chosen != config["filter"] for name in of_one}
     names |= {"alignment"} if config["alignment_format"] != "cram" else set()
     names |= {"indexed_vcf"} if not vcfs else set()
-    names |= {"padded_intervals"} if not padding else set()
+    names |= {"padded_intervals", "target_intervals"} if not padding else set()
     names |= {"call_genotypes"} if config["common_sites"] else {"contamination", "lanes"}
     names |= ungated
     names |= set() if checks_sex else {"sex_check"}

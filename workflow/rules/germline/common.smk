@@ -147,7 +147,7 @@ def preparations():
     own = [*filter(None, [dbsnp]), *COMMON_SITES]
     ready = [*known_sites, *own, *(vcf for files in sets for vcf in files.values())]
     return [
-        *(*reference.values(), N_FREE, CALLED),
+        *(*reference.values(), N_FREE, CALLED, *([TARGETS] if padding else [])),
         *(expand([INTERVAL, WIDE], interval=joint_intervals) if joint else []),
         *(*index, *ready, *(f"{vcf}.tbi" for vcf in ready)),
     ]
@@ -199,7 +199,7 @@ def with_arguments(rule, text, *more):
 
 
 @functools.cache
-def called_bases():
+def called_bases(padding=padding):
     """About how many bases are called; a contig that is named as a whole counts as the whole genome."""
     if not regions:
         return genome_bytes()
@@ -209,7 +209,7 @@ def called_bases():
 
 def of_targets():
     """Whether what is called are an exome's or a panel's regions; those of a genome leave out its repeats and gaps alone."""
-    return bool(regions) and called_bases() < genome_bytes() / 2
+    return bool(regions) and called_bases(padding=0) < genome_bytes() / 2
 
 
 # by depth the sex is known well of genomes; of targets after the run

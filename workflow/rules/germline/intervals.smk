@@ -1,6 +1,8 @@
 # The N-free intervals of the genome, and of the regions that are called of it, over which steps scatter; how shards are gathered.
 
 N_FREE, CALLED = "results/reference/n_free_intervals.bed", "results/reference/called_intervals.bed"
+# by what samples are judged: the targets as they were given, for beside them less was captured
+TARGETS = "results/reference/target_intervals.bed" if padding else CALLED
 
 # their order is the genome's, so nothing is sorted or decoded
 GATHER_VCF = """
@@ -39,6 +41,29 @@ rule padded_intervals:
             {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} {input.intervals:q} {params.padding} > {output:q}
             """,
             rule="padded_intervals",
+        )
+
+
+rule target_intervals:
+    """The user's intervals without padding, as n_free_intervals has those that are called. Outside every timing."""
+    input:
+        **reference,
+        intervals=config["intervals"] or [],
+    output:
+        "results/reference/target_intervals.bed",
+    log:
+        "logs/target_intervals/genome.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound(
+            "reference",
+            """
+            {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} {input.intervals:q} > {output:q}
+            """,
+            rule="target_intervals",
         )
 
 

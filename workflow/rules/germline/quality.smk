@@ -40,14 +40,14 @@ measured_names = [
     "all",
 ]
 targets = "--targets" if of_targets() else ""
-called_in = [CALLED]
+called_in = [TARGETS]
 
 
 rule depth:
-    """Over the called bases; where mates overlap, once."""
+    """Over the targets, or the called bases of a genome; where mates overlap, once."""
     input:
         **alignment_of(aligned_by),
-        called=CALLED,
+        called=TARGETS,
     output:
         summary="results/depth/{sample}.txt",
         distribution="results/depth/distribution/{sample}.txt",
