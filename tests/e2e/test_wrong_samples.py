@@ -295,6 +295,60 @@ def test_novel_snps_are_those_without_an_identifier_of_dbsnp(tmp_path):
     assert found == [["1", "3"], ["0", "1"]], "of those that pass 4, of which 1 is novel"
 
 
+@pytest.mark.parametrize("config", [{"ploidy_regions": "once.bed"}, {"extra": {"haplotype_caller": "-ploidy 1"}}])
+def test_haploid_and_polyploid_calls_are_counted_and_what_is_not_known_of_them_is_no_zero(tmp_path, config):
+    """SNPs: two transitions, of which one is filtered, and a transversion; an insertion; ten more are REF."""
+    cohort = tiny_cohort(tmp_path, ("H", "T"), lanes=1)
+    cohort.config |= {"known_sites": ["known.vcf"], "dbsnp": "known.vcf", "calling": "joint"} | config
+    (tmp_path / "once.bed").write_text("chr1\t40\t60\t1\nchr1\t40\t70\t1\n")
+    head = ["##fileformat=VCFv4.2", "##contig=<ID=chr1>", '##FILTER=<ID=bad,Description="">']
+    head += [
+        '##FORMAT=<ID=GT,Number=1,Type=String,Description="">',
+        '##FORMAT=<ID=AD,Number=R,Type=Integer,Description="">',
+    ]
+    head += ['##INFO=<ID=AF,Number=A,Type=Float,Description="">']
+    head += ["#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tH\tT"]
+    calls = [
+        ("rs1", "A", "G", "PASS", "1", "0/0/0/1"),
+        (".", "A", "G", "bad", "1", "1/1/1/1"),
+        (".", "A", "C,T", "PASS", "1", "0/2/2/2"),
+        ("rs2", "A", "AT", "PASS", "1", "0/0/1/1"),
+        ("rs3", "A", "*,T", "PASS", "1", "0/0/0/0"),
+        *[(".", "A", "T", "PASS", "0", "0/0/0/0")] * 10,
+    ]
+    lines = [
+        f"chr1\t{at}\t{name}\t{ref}\t{alts}\t9\t{kept}\tAF=0.5\tGT:AD\t{one}:1,20\t{four}:9,11"
+        for at, (name, ref, alts, kept, one, four) in enumerate(calls, 50)
+    ]
+    vcf = tmp_path / "results/hard_filter/cohort.vcf.gz"
+    vcf.parent.mkdir(parents=True)
+    (tmp_path / "calls.vcf").write_text("\n".join([*head, *lines]) + "\n")
+    run("bcftools", "view", "-Oz", "-o", vcf, tmp_path / "calls.vcf")
+    run("bcftools", "index", "--tbi", vcf)
+    (tmp_path / "results/reference").mkdir()
+    (tmp_path / "results/reference/called_intervals.bed").write_text("chr1\t0\t2000\t1\t2000\n")
+    for kind in ("samtools_stats", "mark_duplicates", "depth", "depth/distribution"):
+        for sample in ("H", "T"):
+            path = tmp_path / f"results/{kind}/{sample}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n")
+    rules = (
+        "bcftools_stats",
+        "haploid_calls",
+        "call_genotypes",
+        "identity_files",
+        "identity",
+        "quality_files",
+        "quality",
+    )
+    ran = cohort.snakemake("--allowed-rules", *rules, "--", TABLE)
+    assert ran.exit_code == 0, ran.output
+    names = ("snps", "indels", "ti_tv", "snps_all", "ti_tv_all", "novel", "het_hom_all", "contamination", "same_person")
+    found = {sample: [row[name] for name in names] for sample, row in rows(cohort).items()}
+    assert found["H"] == ["2", "1", "1", "3", "2", "0.5", "", "", "not known"]
+    assert found["T"] == ["2", "1", "1", "3", "2", "0.5", "2", "", "not known"]
+
+
 def test_a_gate_stops_who_fails_and_says_why(judged):
     """Before joint calling, by alignments alone: so it knows of no relatives."""
     judged.config["qc"] = {"action": "stop"}

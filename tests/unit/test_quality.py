@@ -14,8 +14,9 @@ from conftest import ROOT, script
 from gpd.commands import run_display
 
 FOLDER = ROOT / "workflow/scripts/quality"
-figures, genotypes, identity, lanes, page, verdicts = (
-    script(FOLDER / f"{name}.py") for name in ("figures", "genotypes", "identity", "lanes", "page", "verdicts")
+figures, genotypes, haploid, identity, lanes, page, verdicts = (
+    script(FOLDER / f"{name}.py")
+    for name in ("figures", "genotypes", "haploid", "identity", "lanes", "page", "verdicts")
 )
 COLUMNS = verdicts.read_columns(FOLDER / "germline.tsv")
 RECORDED = ROOT / "tests/golden/quality"
@@ -168,10 +169,34 @@ def test_a_lane_is_held_against_the_others_where_they_are_homozygous():
 
 
 def test_variants_of_each_sample_of_a_call_set():
-    found = dict(figures.bcftools_stats(recorded("bcftools_stats.txt"), "_all"))
+    found = dict(figures.bcftools_stats(recorded("bcftools_stats.txt"), "_all", {}))
     assert found["DEMO01"]["snps_all"] == 97 + 229 and found["DEMO01"]["indels_all"] == 67
     assert found["DEMO01"]["ti_tv_all"] == pytest.approx(227 / 99)
     assert found["DEMO02"]["het_hom_all"] == pytest.approx(229 / 81)
+
+
+@pytest.mark.parametrize(
+    ("ref", "alt", "kind"),
+    [
+        *(("A", "G", "transitions"), ("t", "C", "transitions"), ("A", "C", "transversions"), ("AT", "A", "indels")),
+        *(("AT", "GT", "transitions"), ("AT", "GC", ""), ("A", "*", ""), ("A", "<NON_REF>", ""), ("A", "AG", "indels")),
+    ],
+)
+def test_the_kind_of_a_haploid_call(ref, alt, kind):
+    assert haploid.kind_of(ref, alt) == kind
+
+
+def test_haploid_calls_of_unknown_kind_are_no_zero():
+    """bcftools stats tells their number; what they are, haploid.py, if it was there."""
+    line = "PSC\t0\tS1\t100\t30\t60\t60\t30\t2\t0\t0\t7\t5\t0\n"
+    assert dict(figures.bcftools_stats(line, "", {})) == {"S1": {"het_hom": 2.0}}
+    calls = ["S1\tPASS\t.\tA\tG\t1\n"] * 3 + ["S1\t.\trs1\tA\tT,AT\t2\n"] + ["S1\tbad\t.\tA\tC\t1\n"]
+    counts = {of: more for _, of, more in figures.haploid_calls("\n".join(haploid.table(haploid.count(calls))))}
+    assert counts["passed"] == {"transitions": 3, "transversions": 0, "indels": 1}
+    assert (counts["novel"]["indels"], counts["all"]["transversions"]) == (0, 1)
+    assert dict(figures.bcftools_stats(line, "", {"S1": counts["passed"]})) == {
+        "S1": {"snps": 93, "indels": 3, "ti_tv": pytest.approx(63 / 30), "het_hom": 2.0}
+    }
 
 
 def test_the_share_of_novel_snps_is_of_those_that_pass():
@@ -267,6 +292,26 @@ def test_relatives_and_nobody_else(tmp_path, absent):
 def test_of_few_sites_nothing_is_said(tmp_path):
     column = people(3, 150)[0]
     assert list(identity.related(identity.read([write(tmp_path / "all", ["A", "B"], [column, column])], {}))) == []
+
+
+def test_identity_is_not_known_of_calls_of_another_ploidy(tmp_path):
+    """Sites that a call set lists without copies, as those of a man's X, are not REF."""
+    one = people(4, 2000)[3]
+    listed = [f"chr1\t{place}\t{copies}" for place, copies in enumerate(one) if copies != "0"]
+    for name, more in (("A", []), ("B", [f"chr1\t{place}\t." for place in range(2000, 3000)])):
+        (tmp_path / name).write_text("\n".join([f"contig\tposition\t{name}", *listed, *more]) + "\n")
+    twos = [f"chr1\t{place}\t2" for place in range(2000, 3000)]
+    (tmp_path / "C").write_text("\n".join(["contig\tposition\tC", *listed, *twos]) + "\n")
+    (tmp_path / "D").write_text("\n".join(["contig\tposition\tD", *twos]).replace("\t2\n", "\t.\n") + "\n")
+    samples = identity.read([tmp_path / name for name in "ABCD"], {})
+    lines = [line.split("\t") for line in identity.related(samples)]
+    assert ["B", "C", "0.500", "same_person"] in [line[:4] for line in lines]
+    (unknown,) = identity.not_known(samples)
+    cohort = figures.Cohort(CALLED, False)
+    cohort.samples = {"D": {"sex": ""}}
+    cohort.add("all", "identity", f"{identity.HEADER}\n{unknown}")
+    assert cohort.samples["D"]["same_person"] == cohort.samples["D"]["first_degree"] == "not known"
+    assert judged(cohort.samples)["D"] == ("pass", "")
 
 
 def known_lines(names, columns, first=0):

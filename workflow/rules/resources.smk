@@ -141,6 +141,7 @@ def unused():
     names |= {"padded_intervals", "target_intervals"} if not padding else set()
     names |= {"call_genotypes"} if config["common_sites"] else {"contamination", "lanes"}
     names |= ungated
+    names |= set() if has_haploid_calls else {"haploid_calls"}
     names |= set() if checks_sex else {"sex_check"}
     mapping_rules = {"map_and_sort", "take_alignment"}
     return {workflow.modifier.modify_rulename(name) for name in names | mapping_rules} - mapped_by().keys()

@@ -76,6 +76,17 @@ def ploidy_regions(wildcards):
     return list(filter(None, [files.get(sexes[wildcards.sample]) if isinstance(files, dict) else files]))
 
 
+def ploidy_files():
+    """Those of all samples."""
+    files = config["ploidy_regions"]
+    return sorted({*filter(None, files.values() if isinstance(files, dict) else [files])})
+
+
+# whether GATK is told of another ploidy everywhere, as of bacteria; and whether calls can be haploid at all
+called_haploid = any("ploidy" in config["extra"][name] for name in ("haplotype_caller", "genotype_gvcfs"))
+has_haploid_calls = called_haploid or bool(ploidy_files())
+
+
 def gvcf_of(step, sample="{sample}"):
     """A sample's GVCF as a step leaves it, and its index."""
     gvcf = f"results/{step}/{sample}.g.vcf.gz"

@@ -4,6 +4,7 @@
 environment |= dict(
     GPD_FIGURES=source("quality/figures.py"),
     GPD_GENOTYPES=source("quality/genotypes.py"),
+    GPD_HAPLOID=source("quality/haploid.py"),
     GPD_IDENTITY=source("quality/identity.py"),
     GPD_LANES=source("quality/lanes.py"),
 )
@@ -17,6 +18,7 @@ of_alignments = [
     *(["results/contamination/{sample}.tsv", "results/lanes/{sample}.tsv"] if COMMON_SITES else []),
 ]
 of_calls = [
+    *(["results/haploid_calls/{callset}.tsv"] if has_haploid_calls else []),  # to be added to the next ones
     *("results/bcftools_stats/{callset}.txt", "results/bcftools_stats/all_records/{callset}.txt"),
     *novel.values(),
     *([] if COMMON_SITES else ["results/call_genotypes/allele_balance/{callset}.tsv"]),
@@ -167,6 +169,36 @@ rule call_genotypes:
                 --genotypes {output.genotypes:q} --balance {output.balance:q}
             """,
             rule="call_genotypes",
+        )
+
+
+rule haploid_calls:
+    """SNPs and indels among haploid calls, which bcftools stats does not tell apart."""
+    input:
+        vcf=calls,
+        tbi=f"{calls}.tbi",
+        ploidy=[] if called_haploid else ploidy_files(),
+    output:
+        "results/haploid_calls/{callset}.tsv",
+    conda:
+        "../../../envs/bcftools.yaml"
+    resources:
+        mem_mb=1000,
+    # where all is haploid the whole call set, else the regions that are: as those of a name without .bed, counted from 1
+    shell:
+        bound(
+            "qc",
+            r"""
+            for file in {input.ploidy:q}; do
+                case "$file" in *.bed) shift=1 ;; *) shift=0 ;; esac
+                awk -v shift="$shift" '!/^(#|@|track |browser )/ && NF {{ print $1 "\t" $2 + shift "\t" $3 }}' "$file"
+            done > "$TMPDIR/regions"
+            only=()
+            if [ -s "$TMPDIR/regions" ]; then only=(-R "$TMPDIR/regions"); fi
+            bcftools query "${{only[@]}}" -i 'GT="A"' -f '[%SAMPLE\t%FILTER\t%ID\t%REF\t%ALT\t%GT\n]' {input.vcf:q} \
+            | {params.python} "$GPD_HAPLOID" > {output:q}
+            """,
+            rule="haploid_calls",
         )
 
 

@@ -15,6 +15,7 @@ import json
 import math
 import re
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, median
@@ -30,6 +31,9 @@ SEX_CONTIGS = {
 LEAST_BASES = 10_000  # of a sex chromosome that depth tells of
 HOM_REF_FACTOR = 3  # 1 / the mean share of REF among alleles at homozygous ALT sites, under the neutral spectrum
 MALE_Y = 0.3  # copies of Y by depth: much of it is repeats, so that men have less than 1, and women have next to none
+
+NOT_KNOWN = "not known"
+Haploid = Mapping[str, Counter[str]]  # by sample, SNPs and indels among its haploid calls
 
 
 def share(part: float | None, whole: float | None) -> float | None:
@@ -199,20 +203,32 @@ def lanes(text: str) -> dict[str, object]:
     return {"other_lanes": ", ".join(found)} if found else {}
 
 
-def bcftools_stats(text: str, suffix: str) -> Iterator[tuple[str, dict[str, float]]]:
-    """By sample of a call set, from the lines PSC: of SNPs, and the number of indels."""
+def bcftools_stats(text: str, suffix: str, haploid: Haploid) -> Iterator[tuple[str, dict[str, float]]]:
+    """By sample of a call set, from the lines PSC: of SNPs, and the number of indels.
+
+    Of haploid calls these tell how many there are, and not of what kind: that is what `haploid` adds, and without it
+    nothing is known.
+    """
     for line in text.splitlines():
         if not line.startswith("PSC\t"):
             continue
-        _, _, sample, _, homozygous, heterozygous, transitions, transversions, indels, *_ = line.split("\t")
-        hom, het = int(homozygous), int(heterozygous)
-        figures = {
-            "snps": hom + het,
-            "indels": int(indels),
-            "ti_tv": share(int(transitions), int(transversions)),
-            "het_hom": share(het, hom),
-        }
+        _, _, sample, _, *counts = line.split("\t")
+        hom, het, transitions, transversions, indels = map(int, counts[:5])
+        figures = {"het_hom": share(het, hom)}
+        if sample in haploid or not any(map(int, counts[8:9])):
+            more = haploid.get(sample, Counter())
+            transitions, transversions = transitions + more["transitions"], transversions + more["transversions"]
+            figures["snps"] = hom + het + more["transitions"] + more["transversions"]
+            figures["indels"] = indels + more["indels"]
+            figures["ti_tv"] = share(transitions, transversions)
         yield sample, known({f"{name}{suffix}": value for name, value in figures.items()})
+
+
+def haploid_calls(text: str) -> Iterator[tuple[str, str, Counter[str]]]:
+    """Sample, set of records, and SNPs and indels, of haploid.py."""
+    header, *rows = (line.split("\t") for line in text.splitlines())
+    for sample, records, *counts in rows:
+        yield sample, records, Counter(dict(zip(header[2:], map(int, counts), strict=True)))
 
 
 def novel_share(figures: Mapping[str, object]) -> dict[str, float]:
@@ -235,6 +251,9 @@ def relatives(text: str) -> Iterator[tuple[str, dict[str, object]]]:
     """By sample, of identity.py's pairs: its relatives, and as whom it is known."""
     for line in text.splitlines()[1:]:
         one, other, kinship, relation, sites = line.split("\t")
+        if relation == "not_known":
+            yield one, {"same_person": NOT_KNOWN, "first_degree": NOT_KNOWN}
+            continue
         if not relation.endswith("known_as"):
             yield from ((one, {relation: other}), (other, {relation: one}))
             continue
@@ -257,6 +276,7 @@ class Cohort:
             contig, start, end, *_ = line.split("\t")
             self.lengths[contig] = self.lengths.get(contig, 0) + int(end) - int(start)
         self.samples: dict[str, dict[str, object]] = {}
+        self.haploid: dict[str, dict[str, Counter[str]]] = defaultdict(dict)  # by set of records
 
     def add(self, name: str, kind: str, text: str) -> None:
         """Take in a file of a sample, or after these one of a call set or of all samples."""
@@ -270,14 +290,17 @@ class Cohort:
             "contig_reads": lambda text: contig_reads(text, self.called),
         }
         of_several = {
-            "bcftools_stats": lambda text: bcftools_stats(text, ""),
-            "novel": lambda text: bcftools_stats(text, "_novel"),
-            "all_records": lambda text: bcftools_stats(text, "_all"),
+            "bcftools_stats": lambda text: bcftools_stats(text, "", self.haploid["passed"]),
+            "novel": lambda text: bcftools_stats(text, "_novel", self.haploid["novel"]),
+            "all_records": lambda text: bcftools_stats(text, "_all", self.haploid["all"]),
             "allele_balance": allele_balance,
         }
         if kind in of_one:
             sample, _, sex = name.partition(":")
             self.samples.setdefault(sample, {"sex": sex}).update(of_one[kind](text))
+        elif kind == "haploid_calls":
+            for sample, records, counts in haploid_calls(text):
+                self.haploid[records][sample] = counts
         elif kind in of_several:
             for sample, figures in of_several[kind](text):
                 self.samples[sample].update(figures)

@@ -7,10 +7,11 @@ of these; or nothing. Each sample is held against what is known of its name, and
 
 The kinship of a pair is KING-robust's (Manichaikul 2010, equation 11): sites where both are heterozygous, less twice
 those where they are homozygous for different alleles, over twice the heterozygous sites of the one that has fewer, and
-of that is taken a quarter of the share that the other has more. It needs no allele frequencies. Against known genotypes
-that last term is left out, for the question is whether what is known is there: contamination brings more heterozygous
-sites, and is told elsewhere. A site that a table lacks is REF in a call set of one sample, and unknown elsewhere. Sets
-of sites are bits of whole numbers, so that a pair takes microseconds.
+of that is taken a quarter of the share that the other has more. It needs no allele frequencies. It is of diploid
+genotypes: calls of another ploidy are unknown, and a sample with hardly any other has the relation not_known. Against
+known genotypes that last term is left out, for the question is whether what is known is there: contamination brings
+more heterozygous sites, and is told elsewhere. A site that a table lacks is REF in a call set of one sample, and
+unknown elsewhere. Sets of sites are bits of whole numbers, so that a pair takes microseconds.
 
 Standard library only.
 """
@@ -46,7 +47,7 @@ class Genotypes:
 def read(paths: Iterable[Path], numbers: dict[str, int]) -> dict[str, Genotypes]:
     """All samples; each site has one bit throughout, which `numbers` gets."""
     found: dict[str, Genotypes] = {}
-    absent: list[str] = []  # samples of call sets of their own, which list no site that is REF
+    listed: dict[str, int] = {}  # the sites of samples of call sets of their own, which list none that is REF
     for path in paths:
         with path.open(encoding="utf-8") as lines:
             _, _, *names = next(lines).rstrip("\n").split("\t")
@@ -60,10 +61,10 @@ def read(paths: Iterable[Path], numbers: dict[str, int]) -> dict[str, Genotypes]
         for name, column in zip_longest(names, zip(*calls, strict=True), fillvalue=()):
             found[name] = Genotypes(*sets(places, column, len(numbers)))
         if len(names) == 1 and not found[names[0]].none:
-            absent.append(names[0])
+            listed[names[0]], *_ = sets(places, "0" * len(places), len(numbers))  # those of unknown copies, too
     everything = (1 << len(numbers)) - 1
-    for name in absent:
-        found[name].none = everything & ~found[name].known
+    for name, own in listed.items():
+        found[name].none = everything & ~own
     return found
 
 
@@ -123,6 +124,13 @@ def related(samples: Mapping[str, Genotypes]) -> Iterator[str]:
             yield f"{name}\t{other}\t{found.kinship:.3f}\t{relation}\t{found.sites}"
 
 
+def not_known(samples: Mapping[str, Genotypes]) -> Iterator[str]:
+    """A line for each sample that nothing is known of: of a small panel, or called with another ploidy than 2."""
+    for name, own in samples.items():
+        if own.one.bit_count() < FEWEST:
+            yield f"{name}\t\t\tnot_known\t{own.known.bit_count()}"
+
+
 def known_as(samples: Mapping[str, Genotypes], known: Mapping[str, Genotypes]) -> Iterator[str]:
     """For each sample of which genotypes are known whether it has them; a line more where it has another's."""
     for name in filter(known.__contains__, samples):
@@ -140,4 +148,5 @@ def known_as(samples: Mapping[str, Genotypes], known: Mapping[str, Genotypes]) -
 if __name__ == "__main__":
     bits: dict[str, int] = {}
     everybody = read(map(Path, Path(sys.argv[1]).read_text().splitlines()), bits)
-    print(HEADER, *related(everybody), *known_as(everybody, read_known(sys.stdin, bits)), sep="\n")
+    known = read_known(sys.stdin, bits)
+    print(HEADER, *related(everybody), *not_known(everybody), *known_as(everybody, known), sep="\n")

@@ -23,6 +23,7 @@ EXOME_BASES = 10_000_000  # called bases from which regions are an exome's, not 
 FEWEST = 10  # samples, from which one is compared with the others
 OUTLIER, RATIO = "outlier_z", "chromosome_depth"
 SEXES = {"male": "XY", "m": "XY", "xy": "XY", "female": "XX", "f": "XX", "xx": "XX"}
+NOT_KNOWN = "not known"  # as figures.py has it
 LEVELS = ("pass", "warn", "fail")
 PAGE_HEADER = (
     "# id: quality",
@@ -124,7 +125,7 @@ def findings(
     if "other_lanes" in row:
         yield "fail", f"lanes of another person, with the share of their reads that differ: {row['other_lanes']}"
     yield from known_findings(row)
-    if "same_person" in row:
+    if row.get("same_person", NOT_KNOWN) != NOT_KNOWN:
         yield "warn", f"same person as {row['same_person']}"
     for name in (column.name for column in columns if column.outlier):
         if level := judge(abs(scores.get(name, 0.0)), thresholds.get(OUTLIER, {})):
