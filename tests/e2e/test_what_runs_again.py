@@ -94,6 +94,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "extra.reblock_gvcf": ("--keep-all-alts", {"reblock_gvcf"}),
         "joint_intervals": (2, {"joint_intervals"}),
         "filter": ("hard", {"hard_filter_interval"}),
+        "qc.sex_contigs": (["chr1", "other"], {"quality"}),
         "excess_het": (60.5, {"sites_only"}),
         "vqsr.snps.resources": ({"best": TRAINING}, {"variant_recalibration"}),
         "vqsr.snps.resources.more.vcf": ("another.vcf", {"indexed_vcf"}),
@@ -276,6 +277,9 @@ def make(route: str, folder: Path) -> Cohort:
             unit.pop("fq1"), unit.pop("fq2")
             unit["bam"] = write_bam(folder / f"{number}.bam", unit["sample_name"])
         write_bam(folder / "more.bam", "S1")
+    if route == "joint":  # X and Y are two contigs
+        with (folder / "genome.fa").open("a") as file:
+            file.write(">other\nACGT\n")
     cohort.config |= ROUTES[route]
     pretend(cohort)
     return cohort

@@ -262,6 +262,17 @@ def test_a_wrong_sex_ends_before_calling_where_it_decides_the_ploidy(judged):
     assert made == [MALE, FEMALE, HALF], "coverage is no matter here"
     assert f"error: {OTHER_SEX}: sex male in the sheet, XX by depth (" in ran.output
     assert "(ploidy_regions in the config)" in ran.output
+    # a Y of too few bases, as one of an unknown name
+    bases = judged.folder / "results/reference/n_free_intervals.bed"
+    bases.write_text(bases.read_text().replace("\t20000\n", "\t9000\n"))
+    for action, code in (("warn", 0), ("drop", 1)):
+        judged.config["qc"]["action"] = action
+        ran = judged.snakemake("--retries", "0", "--allowed-rules", "sex_check", "--", paths[MALE])
+        assert (ran.exit_code != 0) == code, ran.output
+    assert (
+        f"error: {MALE}: sex male in the sheet, not known by depth: no contigs with reads are known as X" in ran.output
+    )
+    del judged.config["qc"]["action"]
     del judged.config["ploidy_regions"]
 
 

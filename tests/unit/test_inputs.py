@@ -6,6 +6,7 @@ import importlib.util
 import lzma
 import os
 import random
+import re
 import struct
 import time
 from functools import partial
@@ -1079,6 +1080,28 @@ def test_a_sample_whose_ploidies_are_not_known_is_refused(project, samples, faul
     lines = [f"samples.tsv line 2: sample S1: {fault}"] if fault else []
     assert project.errors(ploidy_regions={"male": "p.bed", "female": ""}) == lines
     assert project.errors(ploidy_regions="p.bed") == []
+
+
+@pytest.mark.parametrize("action", ["warn", "stop"])
+def test_a_sex_that_no_contig_tells_of_is_said_before_the_run_where_it_decides_the_ploidy(project, action):
+    project.write("p.bed", "chr20\t0\t500\t1\n")
+    project.write("samples.tsv", "sample_name\tsex\nS1\tmale\n")
+
+    def said(sex_contigs=(), sex="male"):
+        config = project.config | {"ploidy_regions": {sex: "p.bed"}, "samples": "samples.tsv"}
+        config["qc"] = {"action": action, "sex_contigs": list(sex_contigs)}
+        cohort = tables.read_cohort(config, SCHEMAS)
+        output = []
+        errors = inputs.check(cohort.config, cohort.units, warn=output.append, sex_contigs=lambda contigs: [])
+        return (output, errors) if action == "warn" else (errors, output)
+
+    ((line,), rest) = said()
+    assert line.startswith("config: ploidy_regions go by the sex, which cannot be checked: no contigs of ") and not rest
+    assert said(sex="queen") == ([], []), "it is no sex that depth tells of"
+    assert said(["chr20", "chr21"]) == ([], [])
+    (lacking,) = [line for lines in said(["chr20", "chrY"]) for line in lines]
+    assert re.match(r"config: qc\.sex_contigs names chrY, which \S+ lacks \(it has chr20, chr21\)", lacking)
+    assert "must name two contigs, X and then Y" in " ".join(project.errors(qc={"sex_contigs": ["chr20"]}))
 
 
 def test_gatk_3_knows_no_ploidy_regions(project):

@@ -133,6 +133,44 @@ def test_the_sex_by_depth(depths, sex):
     assert figures.depth(f"{summary}\ntotal_region\t9\t1\t1", called, False)["sex_found"] == sex
 
 
+NAMES = [
+    ("1", "X", "Y"),
+    ("CM000663.2", "CM000685.2", "CM000686.2"),  # GRCh38
+    ("NC_000001.10", "NC_000023.10", "NC_000024.9"),  # GRCh37
+    ("NC_060925.1", "NC_060947.1", "NC_060948.1"),  # T2T-CHM13
+    ("CP068277.2", "CP068255.2", "CP086569.2"),
+    ("NC_000067.7", "NC_000086.8", "NC_000087.8"),  # GRCm39
+    ("CM000994.3", "CM001013.3", "CM001014.3"),
+]
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_the_sex_is_known_by_the_names_of_four_archives(names):
+    """A male's X is no large contig of half the depth."""
+    called = dict(zip(names, (10**6, 10**5, 10**5), strict=True))
+    reads = "\n".join(f"{name}\t9\t{count}\t0" for name, count in zip(names, (9000, 450, 450), strict=True))
+    found = figures.contig_reads(reads, called)
+    assert found["sex_found"] == "XY" and [*found["contigs"]] == [names[0]]
+
+
+def test_the_sex_is_known_by_contigs_that_the_user_names():
+    called = {"a": 10**6, "b": 10**5, "c": 10**5}
+    reads = "a\t9\t9000\t0\nb\t9\t450\t0\nc\t9\t900\t0"
+    assert "sex_found" not in figures.contig_reads(reads, called)
+    found = figures.contig_reads(reads, called, {"x": "c", "y": "b"})
+    assert (found["sex_found"], found["x_copies"]) == ("XXY", pytest.approx(2))
+    assert figures.sex_contigs(["chrX", "NC_000024.10", "a"]) == {"chrX": "x", "NC_000024.10": "y"}
+
+
+@pytest.mark.parametrize("level", ["warn", "fail"])
+def test_a_sex_that_decides_and_cannot_be_judged_is_said(level):
+    reason = "sex Male in the sheet, not known by depth: no contigs with reads are known as X and Y; "
+    reason += "qc.sex_contigs in the config names them"
+    assert [*verdicts.sex_findings({"sex": "Male"}, level)] == [(level, reason)]
+    assert [*verdicts.sex_findings({"sex": "queen"}, level)] == [], "a sex that no depth tells of"
+    assert [*verdicts.sex_findings({"sex": "male"})] == [], "it decides nothing"
+
+
 def test_the_tenth_chromosome_of_yeast_is_no_sex_chromosome():
     called = {"chrI": 10**6, "chrX": 10**6}
     assert "x_copies" not in figures.depth("h\nchrI_region\t9\t100\t1\ntotal_region\t9\t100\t1", called, False)

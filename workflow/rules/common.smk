@@ -65,6 +65,7 @@ if cohort.config and workflow.is_main_process and PLANS:
         cached_fai="results/reference/genome.fa.fai",
         index_endings=mappers[cohort.config["mapper"]].endings,
         warn=lambda line: logger.warning(f"warning: {tables.one_line(line)}"),
+        sex_contigs=load(source("quality/figures.py")).sex_contigs,
     )
     errors += [] if PREFLIGHT == "none" else preflight.folders([".", place("results/"), place("logs/")])
 if errors:

@@ -1,7 +1,7 @@
 # One page for all samples. The list of its files goes through a file: a cohort's would not fit on a command line.
 
 RATES = "results/mapping_rates/mapping_rates_mqc.tsv"
-of_called = "--called {input.called:q} {params.targets}" if called_in else ""
+of_called = "--called {input.called:q} {params.targets}" + of_sexual if called_in else ""
 
 environment |= dict(
     GPD_COLUMNS=source(f"quality/{config['pipeline']}.tsv"),
@@ -95,17 +95,18 @@ rule quality:
     params:
         thresholds=THRESHOLDS,
         targets=targets,
+        **named_sexual,
     shell:
         bound(
             "qc",
             """
             {params.python} "$GPD_FIGURES" --files {input.files:q} OF_CALLED > "$TMPDIR/figures.json"
             {params.python} "$GPD_VERDICTS" table --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
-                --thresholds {params.thresholds:q} {params.targets} \\
+                --thresholds {params.thresholds:q} {params.targets}OF_SEX \\
                 --table {output.table:q} --scores {output.scores:q} --multiqc {output.multiqc:q}
             {params.python} "$GPD_SAMPLES_PAGE" --columns "$GPD_COLUMNS" --template "$GPD_SAMPLES_TEMPLATE" \\
                 {output.table:q} > {output.page:q}
-            """.replace("OF_CALLED", of_called),
+            """.replace("OF_CALLED", of_called).replace("OF_SEX", of_sex),
             rule="quality",
             inputs="{input.called:q} @{input.files:q}",
         )
@@ -126,6 +127,7 @@ rule quality_gate:
         group=lambda wildcards: group_of[wildcards.sample],
         thresholds=THRESHOLDS,
         targets=targets,
+        **named_sexual,
     shell:
         bound(
             "qc",
@@ -133,8 +135,8 @@ rule quality_gate:
             for file in {input.measured:q}; do printf '%s\\t%s\\n' {wildcards.sample:q}:{params.group:q} "$file"; done > "$TMPDIR/files.tsv"
             {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" OF_CALLED > "$TMPDIR/figures.json"
             {params.python} "$GPD_VERDICTS" gate --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
-                --thresholds {params.thresholds:q} {params.targets} > {output:q}
-            """.replace("OF_CALLED", of_called),
+                --thresholds {params.thresholds:q} {params.targets}OF_SEX > {output:q}
+            """.replace("OF_CALLED", of_called).replace("OF_SEX", of_sex),
             rule="quality_gate",
         )
 

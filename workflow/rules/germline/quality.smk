@@ -43,6 +43,9 @@ measured_names = [
 ]
 targets = "--targets" if of_targets() else ""
 called_in = [TARGETS]
+named_sexual = dict(sex_contigs=json.dumps(dict(zip("xy", found)))) if (found := config["qc"]["sex_contigs"]) else {}
+of_sexual = " --sex-contigs {params.sex_contigs:q}" if named_sexual else ""
+of_sex = " --unjudged-sex warn" if isinstance(config["ploidy_regions"], dict) else ""  # it decides the ploidy
 
 
 rule depth:
@@ -249,7 +252,7 @@ rule sex_check:
     """Where regions of other ploidy are given by sex, whether they are the sample's: else its calls would be wrong."""
     input:
         **alignment_of(aligned_by),
-        called=CALLED,
+        called=N_FREE,
     output:
         "results/sex_check/{sample}.tsv",
     conda:
@@ -257,7 +260,9 @@ rule sex_check:
     resources:
         mem_mb=1000,
     params:
+        **named_sexual,
         sex=lambda wildcards: sexes[wildcards.sample],
+        unjudged="warn" if config["qc"]["action"] == "warn" else "fail",
     # reads by contig, of the index: nothing is to be read
     shell:
         bound(
@@ -266,9 +271,10 @@ rule sex_check:
             mkdir "$TMPDIR/contig_reads"
             samtools idxstats {input.bam:q} > "$TMPDIR/contig_reads/all.txt"
             printf '%s\\t%s\\n' {wildcards.sample:q}:{params.sex:q} "$TMPDIR/contig_reads/all.txt" > "$TMPDIR/files.tsv"
-            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" --called {input.called:q} > "$TMPDIR/figures.json"
+            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" --called {input.called:q}OF_SEXUAL \\
+                > "$TMPDIR/figures.json"
             {params.python} "$GPD_VERDICTS" gate --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
-                --thresholds '{{}}' --key ploidy_regions > {output:q}
-            """,
+                --thresholds '{{}}' --key ploidy_regions --unjudged-sex {params.unjudged} > {output:q}
+            """.replace("OF_SEXUAL", of_sexual),
             rule="sex_check",
         )

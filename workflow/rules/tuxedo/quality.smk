@@ -15,7 +15,7 @@ of_all = [
 ]
 measured = [*(expand(path, sample=samples) for path in of_alignments), *of_all]
 measured_names = [*(f"{name}:{group_of[name]}" for name in samples * len(of_alignments)), *["all"] * len(of_all)]
-targets, called_in = "", []
+targets, called_in, named_sexual, of_sexual, of_sex = "", [], {}, "", ""
 
 
 rule read_features:

@@ -12,7 +12,7 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -38,6 +38,7 @@ PLAIN = re.compile("[ -~]+")  # a value of a read group, as SAM has it
 INTERVAL_FORMATS = (".bed", ".interval_list", ".list", ".intervals")
 INTERVAL_COMMENTS = ("#", "@", "track ", "browser ")
 PLOIDY_COLUMNS = {".bed": 4, ".interval_list": 5}  # formats of which GATK reads a ploidy, and where
+SEXES = ("male", "m", "xy", "female", "f", "xx")  # that quality/verdicts.py compares
 
 Contigs = dict[str, int]
 Header = list[tuple[str, dict[str, str]]]  # each line's type and fields
@@ -53,17 +54,21 @@ def check(
     cached_fai: str = "",
     index_endings: Iterable[str] = (),
     warn: Callable[[str], object] = str,
+    sex_contigs: Callable[[Iterable[str]], Collection[str]] = list,
 ) -> list[str]:
     """Errors of all files that a complete configuration and the units of tables.read_cohort name.
 
     `cached_fai` may name an index that an earlier run made; `index_endings` are those of the mapper's files; `warn` is
-    called with each warning.
+    called with each warning; `sex_contigs` finds X and Y by their names.
     """
     contigs, errors = read_reference(config["reference"], cached_fai, index_endings)
     if config["pipeline"] == "germline":
         errors += index_errors(config["reference"], contigs)
         errors += alt_errors(config["reference"], contigs)
         errors += duplicates_errors(config, units)
+        errors += sex_contig_errors(config, contigs)
+        if unjudged := unjudged_sex(config, contigs, sex_contigs):
+            warn(unjudged) if config["qc"]["action"] == "warn" else errors.append(unjudged)
         for warning in alt_warnings(config["reference"], contigs) + depth_warnings(config):
             warn(warning)
     if (jar := config["gatk3_jar"]) and (fault := path_fault(jar)):
@@ -458,6 +463,24 @@ def alt_warnings(reference: dict, contigs: Contigs) -> list[str]:
         f"config: reference {reference['fasta']} has {len(alternatives)} ALT contigs ({_few(alternatives)}), but there "
         f"is no {missing}: reads that lie there and on a chromosome get a mapping quality of 0, and calls are lost"
     ]
+
+
+def sex_contig_errors(config: dict, contigs: Contigs) -> list[str]:
+    lacking = [name for name in config["qc"]["sex_contigs"] if contigs and name not in contigs]
+    fasta = config["reference"]["fasta"]
+    return [f"config: qc.sex_contigs names {name}, which {fasta} lacks (it has {_few(contigs)})" for name in lacking]
+
+
+def unjudged_sex(config: dict, contigs: Contigs, sex_contigs: Callable[[Iterable[str]], Collection[str]]) -> str:
+    """What to say where the sex decides the ploidy, and no contigs are known by which it could be checked; else ""."""
+    regions = config["ploidy_regions"]
+    decides = isinstance(regions, dict) and any(sex.lower() in SEXES for sex in regions)
+    if not decides or not contigs or config["qc"]["sex_contigs"] or len(sex_contigs(contigs)) == 2:
+        return ""
+    return (
+        f"config: ploidy_regions go by the sex, which cannot be checked: no contigs of {config['reference']['fasta']} "
+        f"are known as X and Y (it has {_few(contigs)}): name them in qc.sex_contigs"
+    )
 
 
 def depth_warnings(config: dict) -> list[str]:

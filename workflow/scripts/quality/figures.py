@@ -24,10 +24,12 @@ OTHER_PERSON = 0.1  # of a lane's reads that have another allele than the others
 ADAPTERS = ("AGATCGGAAGAGC", "CTGTCTCTTATAC")  # what a read of a dimer begins with: TruSeq's, Nextera's
 DEPTHS = (1, 10, 20, 30)
 LARGE = 0.01  # of the called bases: what a contig has at least that is compared with others
+# UCSC, Ensembl; RefSeq and GenBank without versions: of GRCh37 and GRCh38, T2T-CHM13 (Y: HG002), and the mouse
 SEX_CONTIGS = {
-    "x": ("chrX", "X", "NC_000023.11", "NC_000023.10"),
-    "y": ("chrY", "Y", "NC_000024.10", "NC_000024.9"),
+    "x": ("chrX", "X", "NC_000023", "CM000685", "NC_060947", "CP068255", "NC_000086", "CM001013"),
+    "y": ("chrY", "Y", "NC_000024", "CM000686", "NC_060948", "CP086569", "NC_000087", "CM001014"),
 }
+ACCESSION = re.compile(r"([A-Z]{2}_?\d{6})\.\d+")
 LEAST_BASES = 10_000  # of a sex chromosome that depth tells of
 HOM_REF_FACTOR = 3  # 1 / the mean share of REF among alleles at homozygous ALT sites, under the neutral spectrum
 MALE_Y = 0.3  # copies of Y by depth: much of it is repeats, so that men have less than 1, and women have next to none
@@ -120,7 +122,7 @@ def called_bases(bed: str) -> dict[str, int]:
     return bases
 
 
-def depth(text: str, called: Mapping[str, int], targets: bool) -> dict[str, object]:
+def depth(text: str, called: Mapping[str, int], targets: bool, given: Mapping[str, str] = {}) -> dict[str, object]:
     """Of mosdepth's summary, which leaves out contigs without reads."""
     bases = {}
     for line in text.splitlines()[1:]:
@@ -132,26 +134,29 @@ def depth(text: str, called: Mapping[str, int], targets: bool) -> dict[str, obje
     figures = {"coverage": share(bases["total_region"], sum(called.values()))}
     if targets:
         figures["on_target"] = share(bases["total_region"], bases.get("total"))
-    return {**known(figures), **relative_depths(depths, called)}
+    return {**known(figures), **relative_depths(depths, called, given)}
 
 
-def large_contigs(called: Mapping[str, int]) -> list[str]:
-    """Those whose depth is that of two copies: large, and no sex chromosome."""
-    sexual, least = {name for names in SEX_CONTIGS.values() for name in names}, LARGE * sum(called.values())
-    return [name for name, bases in called.items() if bases >= least and name not in sexual]
+def sex_contigs(contigs: Iterable[str], given: Mapping[str, str] = {}) -> dict[str, str]:
+    """Contig -> x or y, of those that are given as `x` and `y`, or else have a known name."""
+    names = {name: (found[1] if (found := ACCESSION.fullmatch(name)) else name) for name in contigs}
+    kinds = {name: kind for kind, known in SEX_CONTIGS.items() for name in known}
+    if given:
+        return {name: kind for kind, name in given.items() if name in names}
+    return {name: kinds[known] for name, known in names.items() if known in kinds}
 
 
-def relative_depths(depths: Mapping[str, float], called: Mapping[str, int]) -> dict[str, object]:
-    """Of large contigs, and copies of X and Y with the sex that they stand for, over the median of the large ones."""
-    large = {name: depths[name] for name in large_contigs(called) if name in depths}
+def relative_depths(
+    depths: Mapping[str, float], called: Mapping[str, int], given: Mapping[str, str] = {}
+) -> dict[str, object]:
+    """Of large contigs, which have two copies, over their median; and copies of X and Y with the sex they stand for."""
+    sexual, least = sex_contigs(called, given), LARGE * sum(called.values())
+    large = {name: depth for name, depth in depths.items() if called[name] >= least and name not in sexual}
     if not (middle := median(large.values()) if large else 0):
         return {}
     figures: dict[str, object] = {"contigs": {name: each / middle for name, each in large.items()}}
-    found = {
-        kind: next((name for name in names if name in depths and called[name] >= LEAST_BASES), "")
-        for kind, names in SEX_CONTIGS.items()
-    }
-    if all(found.values()):  # or it is no sex chromosome: chrX of yeast is its tenth
+    found = {kind: name for name, kind in sexual.items() if name in depths and called[name] >= LEAST_BASES}
+    if len(found) == 2:  # or it is no sex chromosome: chrX of yeast is its tenth
         copies = {kind: 2 * depths[name] / middle for kind, name in found.items()}
         figures |= {"x_copies": copies["x"], "y_copies": copies["y"], "sex_found": sex_of(copies["x"], copies["y"])}
     return figures
@@ -162,11 +167,12 @@ def sex_of(x_copies: float, y_copies: float) -> str:
     return "X0" if found == "X" else found
 
 
-def contig_reads(text: str, called: Mapping[str, int]) -> dict[str, object]:
+def contig_reads(text: str, called: Mapping[str, int], given: Mapping[str, str] = {}) -> dict[str, object]:
     """Of samtools idxstats: reads stand for depth."""
     rows = (line.split("\t") for line in text.splitlines())
     reads = {name: int(mapped) for name, _, mapped, _ in rows}
-    return relative_depths({name: reads.get(name, 0) / bases for name, bases in called.items() if bases}, called)
+    depths = {name: reads.get(name, 0) / bases for name, bases in called.items() if bases}
+    return relative_depths(depths, called, given)
 
 
 def distribution(text: str, lengths: Mapping[str, int], called: int, targets: bool) -> dict[str, float]:
@@ -269,8 +275,8 @@ def relatives(text: str) -> Iterator[tuple[str, dict[str, object]]]:
 class Cohort:
     """Takes files, and keeps what they say of each sample."""
 
-    def __init__(self, called_bed: str, targets: bool) -> None:
-        self.called, self.targets = called_bases(called_bed), targets
+    def __init__(self, called_bed: str, targets: bool, sex_contigs: Mapping[str, str] = {}) -> None:
+        self.called, self.targets, self.sex_contigs = called_bases(called_bed), targets, sex_contigs
         self.lengths: dict[str, int] = {}  # of each contig's intervals, runs of N among them
         for line in called_bed.splitlines():
             contig, start, end, *_ = line.split("\t")
@@ -283,11 +289,11 @@ class Cohort:
         of_one = {
             "samtools_stats": samtools_stats,
             "mark_duplicates": duplicate_metrics,
-            "depth": lambda text: depth(text, self.called, self.targets),
+            "depth": lambda text: depth(text, self.called, self.targets, self.sex_contigs),
             "distribution": lambda text: distribution(text, self.lengths, sum(self.called.values()), self.targets),
             "contamination": contamination_table,
             "lanes": lanes,
-            "contig_reads": lambda text: contig_reads(text, self.called),
+            "contig_reads": lambda text: contig_reads(text, self.called, self.sex_contigs),
         }
         of_several = {
             "bcftools_stats": lambda text: bcftools_stats(text, "", self.haploid["passed"]),
@@ -318,8 +324,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--files", type=Path, required=True)
     parser.add_argument("--called", type=Path, required=True, help="the intervals of n_free.py")
     parser.add_argument("--targets", action="store_true", help="they are regions, not the genome")
+    parser.add_argument("--sex-contigs", type=json.loads, default={}, help="the contigs that are x and y")
     given = parser.parse_args(argv)
-    cohort = Cohort(given.called.read_text(), given.targets)
+    cohort = Cohort(given.called.read_text(), given.targets, given.sex_contigs)
     for line in given.files.read_text().splitlines():
         name, path = line.split("\t")
         cohort.add(name, Path(path).parent.name, Path(path).read_text())

@@ -23,6 +23,7 @@ EXOME_BASES = 10_000_000  # called bases from which regions are an exome's, not 
 FEWEST = 10  # samples, from which one is compared with the others
 OUTLIER, RATIO = "outlier_z", "chromosome_depth"
 SEXES = {"male": "XY", "m": "XY", "xy": "XY", "female": "XX", "f": "XX", "xx": "XX"}
+UNKNOWN_SEX = "no contigs with reads are known as X and Y; qc.sex_contigs in the config names them"
 NOT_KNOWN = "not known"  # as figures.py has it
 LEVELS = ("pass", "warn", "fail")
 PAGE_HEADER = (
@@ -108,6 +109,7 @@ def findings(
     scores: Mapping[str, float],
     ratios: Mapping[str, float],
     thresholds: Mapping[str, Mapping[str, float]],
+    unjudged_sex: str = "",
 ) -> Iterator[tuple[str, str]]:
     """(level, reason) of all that is wrong with a sample."""
     if "nearer_to" in row:
@@ -117,7 +119,7 @@ def findings(
         if name in row and (level := judge(row[name], bounds, least)):
             bound, side = bounds[level], "below" if least else "above"
             yield level, f"{name} {beside(row[name], bound)} is {side} {bound:g}"
-    yield from sex_findings(row)
+    yield from sex_findings(row, unjudged_sex)
     yield from library_findings(row)
     for name, ratio in ratios.items():
         if level := judge(abs(ratio - 1), thresholds.get(RATIO, {})):
@@ -132,9 +134,11 @@ def findings(
             yield level, f"{name} {shown(row[name])} is an outlier of the cohort (robust z {scores[name]:+.1f})"
 
 
-def sex_findings(row: Row) -> Iterator[tuple[str, str]]:
-    """A sex that is not the sheet's; sex chromosomes that are neither sex's."""
+def sex_findings(row: Row, unjudged: str = "") -> Iterator[tuple[str, str]]:
+    """A sex that is not the sheet's, chromosomes that are neither sex's; what is not known, at level `unjudged`."""
     if "sex_found" not in row:
+        if unjudged and row["sex"].lower() in SEXES:
+            yield unjudged, f"sex {row['sex']} in the sheet, not known by depth: {UNKNOWN_SEX}"
         return
     found = row["sex_found"]
     depth = f"{found} by depth ({row['x_copies']:.2f} copies of X, {row['y_copies']:.2f} of Y)"
@@ -182,6 +186,7 @@ def judge_all(
     columns: Sequence[Column],
     kind: str,
     of_kinds: Mapping[str, Mapping[str, Mapping[str, float]]],
+    unjudged_sex: str = "",
 ) -> dict[str, dict[str, float]]:
     """Give each row its verdict; returns the robust z of the figures."""
     thresholds = {name: found[kind] for name, found in of_kinds.items() if kind in found}
@@ -189,7 +194,7 @@ def judge_all(
     ratios = contig_ratios(rows, kind != "genome")
     for sample, row in rows.items():
         row["sample_name"] = sample
-        found = list(findings(row, columns, scores[sample], ratios.get(sample, {}), thresholds))
+        found = list(findings(row, columns, scores[sample], ratios.get(sample, {}), thresholds, unjudged_sex))
         found.sort(key=lambda each: LEVELS.index(each[0]), reverse=True)
         row |= {"verdict": found[0][0] if found else "pass", "reason": "; ".join(reason for _, reason in found)}
     return scores
@@ -225,13 +230,14 @@ def main(argv: Sequence[str]) -> int:
             subcommand.add_argument(f"--{file}", type=Path, required=True)
         subcommand.add_argument("--targets", action="store_true", help="what is called are regions, not the genome")
         subcommand.add_argument("--thresholds", type=json.loads, required=True)
+        subcommand.add_argument("--unjudged-sex", choices=LEVELS[1:], default="", help="level, where the sex decides")
         if name == "gate":
             subcommand.add_argument("--key", default="qc", help="of the config, for which a sample is refused")
     given = parser.parse_args(argv)
     measured = json.loads(given.figures.read_text(encoding="utf-8"))
     rows, kind = measured["samples"], kind_of(measured.get("called_bases"), given.targets)
     columns = read_columns(given.columns)
-    scores = judge_all(rows, columns, kind, given.thresholds)
+    scores = judge_all(rows, columns, kind, given.thresholds, given.unjudged_sex)
     if given.subcommand == "gate":
         return gate(rows, given.key)
     names, compared = [column.name for column in columns], [column.name for column in columns if column.compared]
