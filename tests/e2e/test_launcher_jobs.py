@@ -7,9 +7,11 @@ import random
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -410,6 +412,28 @@ def test_stalled(node):
     code, _, record = node.run("sleep 60", "--stall-s", "1")
     assert (code, record["cause"]) == (143, "stalled")
     assert time.monotonic() - began < 10
+
+
+def test_what_was_suspended_with_its_launcher_says_so_and_is_not_stalled(node):
+    wrapper = node.start("touch at_work; sleep 4", "--stall-s", "2")
+    wait_until((node.folder / "at_work").exists)
+    tree = [wrapper.pid, *(int(pid) for pid in processes.descendants(wrapper.pid))]
+    time.sleep(0.5)
+    for signum in (signal.SIGSTOP, signal.SIGCONT):
+        for pid in tree:
+            with suppress(ProcessLookupError):  # `touch`
+                os.kill(pid, signum)
+        time.sleep(3.5 if signum == signal.SIGSTOP else 0)
+    wrapper.communicate(timeout=60)
+    (record,) = node.records()
+    assert record["exit_code"] == 0
+    assert 3 < record["paused_s"] < 4
+    jsonschema.validate(record, json.loads(SCHEMA.read_text()))
+
+
+def test_a_job_on_a_busy_cpu_was_not_suspended(node):
+    work = "for i in 1 2 3 4 5 6 7 8; do { timeout 3 sh -c 'while :; do :; done' || true; } & done; wait"
+    assert node.run(work)[2]["paused_s"] == 0
 
 
 def test_slow_but_alive_is_not_stalled(node):

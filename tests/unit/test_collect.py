@@ -676,11 +676,18 @@ def test_a_ledger_that_goes_on_from_an_interrupted_run(study):
 
 
 def test_what_the_machine_did_meanwhile_is_in_the_row_of_a_run(study):
-    use = {"cpu_contention": True, "other_cpu_s": 7.0, "steal_s": 1.0, "throttled_periods": 3, "throttled_s": 0.5}
+    use = {
+        "cpu_contention": True,
+        "other_cpu_s": 7.0,
+        "steal_s": 1.0,
+        "throttled_periods": 3,
+        "throttled_s": 0.5,
+        "paused_s": 9.0,
+    }
     study.run("A", machine_use=use | {"thermal_throttles": 2, "mhz_mean": 2450.0}).ledger(*whole("A"))
     run = row(study.collect().runs)
     assert (run.cpu_contention, run.machine_other_cpu_s, run.machine_steal_s) == (True, 7, 1)
-    assert (run.throttled_s, run.thermal_throttles, run.mhz_mean) == (0.5, 2, 2450)
+    assert (run.throttled_s, run.thermal_throttles, run.mhz_mean, run.paused_s) == (0.5, 2, 2450, 9.0)
 
 
 MACHINE = {"hostname": "node1", "usable_threads": 4, "smt": True}

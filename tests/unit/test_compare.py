@@ -454,6 +454,7 @@ def test_what_is_not_recorded_or_lies_elsewhere_is_not_different(study, compare)
         ({"own": {"machine_use": {"cpu_contention": True}}}, "CPU contention by other processes: {0}"),
         ({"own": {"machine_use": {"throttled_s": 2.5}}}, "a CPU quota held processes: {0} (2.50 s)"),
         ({"own": {"machine_use": {"thermal_throttles": 1}}}, "heat slowed the CPUs: {0}"),
+        ({"own": {"machine_use": {"paused_s": 30.0}}}, "suspended meanwhile: {0} (30.0 s)"),
         ({"machine": {"load": {"busy": True}}}, "the node was busy before the start: {0}"),
         (
             {"own": {"waited_for_disk": ["S1"]}},

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 
@@ -85,6 +86,22 @@ def test_a_process_outside_of_the_run_is_seen():
         subprocess.run([sys.executable, "-c", loop], check=True)
     assert watched.use(0.0).other_cpu_s > 0.4
     assert watched.use(0.4).other_cpu_s < watched.use(0.0).other_cpu_s
+
+
+def test_a_run_that_was_suspended_or_whose_machine_slept_says_for_how_long(monkeypatch):
+    clock = iter([0.0, 10.1, 320.0, 330.5, 331.0])
+    monkeypatch.setattr(counters, "_now_and_asleep", lambda: next(clock))
+    monkeypatch.setattr(counters, "watching", lambda look, _: looking(look, 4))
+    with counters.watch() as watched:
+        pass
+    assert watched.use(0.0).paused_s == 299.9
+
+
+@contextmanager
+def looking(look, times):
+    for _ in range(times):
+        look()
+    yield
 
 
 def test_a_watcher_rests_twenty_times_as_long_as_it_looks():

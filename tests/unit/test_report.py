@@ -343,11 +343,14 @@ def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
 
 @pytest.mark.deep
 def test_what_slowed_whole_runs_is_said_at_the_top(golden, written):
-    runs = changed(golden.runs, {"run": SHARED}, cpu_contention=True, throttled_s=2.5, thermal_throttles=3)
+    runs = changed(
+        golden.runs, {"run": SHARED}, cpu_contention=True, throttled_s=2.5, thermal_throttles=3, paused_s=30.0
+    )
     _, plain = written(replace(golden, runs=runs))
     assert f"Others were at work on the CPUs of 1 run: {SHARED}." in plain
     assert f"A CPU quota held processes, over all CPUs for so long: {SHARED} (2.50 s)." in plain
     assert f"Heat slowed the CPUs: {SHARED}." in plain
+    assert f"Suspended for so long, which counts as work in the figures of: {SHARED} (30.0 s)." in plain
     assert "CPU quota held" not in written(golden)[1]
 
 

@@ -88,6 +88,7 @@ def disturbances(study: str, runs: Sequence[RunRow], records: Collection[RunReco
         "samples waited for room on the disk, so that fewer than N ran at once": waited,
         "a CPU quota held processes": [f"{run.run} ({number(run.throttled_s)} s)" for run in runs if run.throttled_s],
         "heat slowed the CPUs": [run.run for run in runs if run.thermal_throttles],
+        "suspended meanwhile": [f"{run.run} ({number(run.paused_s)} s)" for run in runs if run.paused_s],
     }
     yield from dict.fromkeys(
         f"{study}: {part}"

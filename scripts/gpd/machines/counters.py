@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -15,6 +15,7 @@ from gpd.records.contention import threshold
 from gpd.records.machine_use import MachineUse
 
 CLOCKS_S = 10.0  # between looks at the clocks
+PAUSE_S = 2.0  # later than this no busy machine lets us look
 KHZ_PER_MHZ = 1000
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 ROOT = Path("/")
@@ -93,24 +94,35 @@ class Watched:
     before: Reading
     after: Reading | None = None
     mhz: list[float] = field(default_factory=list)
+    paused_s: float = 0.0
 
     def use(self, cpu_s: float) -> MachineUse:
         """What the machine did; `cpu_s` is what the run's own processes took."""
-        return between(self.before, self.after or self.before, cpu_s, len(self.cpus), self.mhz)
+        found = between(self.before, self.after or self.before, cpu_s, len(self.cpus), self.mhz)
+        return replace(found, paused_s=round(self.paused_s, 3))
 
 
 @contextmanager
 def watch() -> Iterator[Watched]:
     """Watch the CPUs that this process may use."""
     cpus = frozenset(os.sched_getaffinity(0))
-    watched = Watched(cpus, read(cpus))
+    watched, seen_s = Watched(cpus, read(cpus)), _now_and_asleep()
 
     def look() -> None:
+        nonlocal seen_s
+        now_s = _now_and_asleep()
+        late_s, seen_s = now_s - seen_s - CLOCKS_S, now_s
+        watched.paused_s += late_s if late_s > PAUSE_S else 0.0
         watched.mhz += [now] if (now := mhz(cpus)) is not None else []
 
     with watching(look, CLOCKS_S):
         yield watched
     watched.after = read(cpus)
+
+
+def _now_and_asleep() -> float:
+    """A clock that goes on while the machine sleeps, s."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def between(before: Reading, after: Reading, cpu_s: float, cpus: int, clocks: Collection[float] = ()) -> MachineUse:

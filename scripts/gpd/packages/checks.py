@@ -128,7 +128,7 @@ CHECKS = (
     Check("measured", "nothing is extrapolated", measured),
     Check("at once", "as many samples ran at once as it says", at_once),
     Check("failures", "no sample failed in a run that counts", failures),
-    Check("quiet", "nothing else was at work before runs, and on the CPUs of their jobs", quiet),
+    Check("quiet", "nothing else was at work before runs, and on the CPUs of their jobs; none was suspended", quiet),
     Check("warm-up", "warm-up and cache state are recorded", warm_up),
     Check("outputs", "samples gave the same results wherever they ran", outputs_agree),
     Check("pinning", "jobs were seen on the CPUs allocated to them, and on no others", pinning),

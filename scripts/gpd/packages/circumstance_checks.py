@@ -38,6 +38,10 @@ def quiet(found: Recomputed) -> Found:
         if met := sum(line.cpu_contention is True for line in jobs):
             wrong.append(f"{name}: others were at work on the CPUs of {met} of {counted(len(jobs), 'job')}")
         wrong += [f"{name}: {fault}" for fault in _taken(jobs)]
+        pauses = [line.paused_s or 0 for _, line in found.lines_of(record)]
+        pauses += [record.machine_use.paused_s or 0] if record.machine_use else []
+        if paused_s := max(pauses, default=0):
+            wrong.append(f"{name}: suspended for {number(paused_s)} s")
         if not jobs and (load is None or load.busy is None):
             doubts.append(f"{name}: what else was at work nobody looked")
     well = f"before {counted(len(found.counted), 'run')} and on the CPUs of {counted(watched, 'job')} nobody else was"

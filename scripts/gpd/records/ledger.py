@@ -95,6 +95,7 @@ class Attempt:
     cpu_contention: bool | None = None
     other_cpu_s: Amount | None = None
     steal_s: Amount | None = None
+    paused_s: Amount | None = None
     host: str | None = None
     node: str | None = None
     slurm_job_id: str | None = None

@@ -19,6 +19,7 @@ class MachineUse:
     `mhz_before`, `mhz_mean` and `mhz_after`: what the CPUs ran at on average: just before, meanwhile, just after.
     `other_cpu_s` is what processes outside of the run took, `steal_s` what the hypervisor gave to others;
     `cpu_contention`: both together kept more than `threshold_cpus` busy on average.
+    `paused_s`: how long the run was suspended, or the machine slept.
     """
 
     throttled_periods: Count | None = None
@@ -31,3 +32,4 @@ class MachineUse:
     steal_s: Amount | None = None
     threshold_cpus: Amount | None = None
     cpu_contention: bool | None = None
+    paused_s: Amount | None = None

@@ -241,9 +241,11 @@ def _disturbances(runs: Iterable[RunRow]) -> Iterator[str]:
     whole = [run.run for run in every if run.cpu_contention and not run.jobs_with_contention]
     quota = [f"{run.run} ({number(run.throttled_s)} s)" for run in every if run.throttled_s]
     heat = [run.run for run in every if run.thermal_throttles]
+    paused = [f"{run.run} ({number(run.paused_s)} s)" for run in every if run.paused_s]
     yield _naming(f"Others were at work on the CPUs of {counted(len(whole), 'run')}", whole)
     yield _naming("A CPU quota held processes, over all CPUs for so long", quota)
     yield _naming("Heat slowed the CPUs", heat)
+    yield _naming("Suspended for so long, which counts as work in the figures of", paused)
 
 
 def _sentence(text: str) -> str:

@@ -144,6 +144,7 @@ class JobRow(OfRun, frozen=True, kw_only=True):
     cpu_contention: Annotated[bool | None, means("Whether other processes kept its CPUs busy; empty: not known.")]
     other_cpu_s: Annotated[Real, means("CPU time that other processes took on its CPUs.", "s")]
     steal_s: Annotated[Real, means("CPU time that the hypervisor gave to others on its CPUs.", "s")]
+    paused_s: Annotated[Real, means("How long it was suspended; empty: not known.", "s")]
     timed: Annotated[bool, means("Whether it belongs to one of the pipeline's named steps.")]
     log: Annotated[str, means("Log of the job, relative to the run's folder.")]
 
@@ -266,6 +267,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     throttled_s: Annotated[Real, means("How long a CPU quota held processes, over all CPUs; empty: not known.", "s")]
     thermal_throttles: Annotated[Count, means("How often heat slowed its cores and packages; empty: not known.")]
     mhz_mean: Annotated[Real, means("What its CPUs ran at on average; empty: not known.", "MHz")]
+    paused_s: Annotated[Real, means("How long it was suspended, or one of its jobs; empty: not known.", "s")]
 
 
 class StreamRow(OfRun, frozen=True, kw_only=True):

@@ -251,7 +251,12 @@ def _run(
         binding_ok=_over_known(all, attempts, "binding_ok"),
         split_jobs=_over_known(sum, attempts, "split"),
         jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
+        paused_s=_longest([use.paused_s, *(attempt.paused_s for attempt in every)]),
     )
+
+
+def _longest(pauses: Iterable[float | None]) -> float | None:
+    return max((pause_s for pause_s in pauses if pause_s is not None), default=None)
 
 
 def usable_threads(record: RunRecord, attempts: Iterable[Attempt]) -> float:

@@ -12,7 +12,7 @@ SCHEMA = 1
 MEASURED = (
     *("cpus", "split", "wait_s", "start", "uptime_s", "end", "wall_s", "cpu_user_s", "cpu_system_s", "cpu_s"),
     *("peak_rss_mib", "peak_rss_source", "read_mib", "write_mib", "read_calls_mib", "write_calls_mib"),
-    *("peak_open_files", "peak_temporary_mib"),
+    *("peak_open_files", "peak_temporary_mib", "paused_s"),
     *("shared_inputs_mib", "shared_outputs_mib", "exit_code", "signal", "cause", "message"),
     *("cpus_allowed", "cpus_seen", "binding_ok", "memory_applied", "cpu_contention", "other_cpu_s", "steal_s"),
 )

@@ -11,6 +11,7 @@ from launcher.topology import format_cpus
 
 CONTENTION_S, CONTENTION_SHARE = 0.5, 0.1  # of an allocation's CPU time that others have; see contention()
 SHORTEST_S, LONGEST_S, SHARE = 0.005, 0.25, 0.01  # between samples; of one CPU, for sampling
+PAUSE_S = 2.0  # later than this no busy machine lets us look
 
 
 def cpu_times(cpus):
@@ -57,13 +58,16 @@ class Meter:
         self.began, self.interval_s = time.monotonic(), SHORTEST_S
         self.peak = self.shared = 0  # bytes
         self.looked, self.open_files, self.temporary = self.began, None, None
+        self.paused_s, self.seen_s = 0.0, now_and_asleep()
         self.allowed, self.used = set(), set()
         # a child's peak starts from ours until exec
         self.kernel_ooms, self.floor = kernel_oom_kills(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         self.cpus, self.own_s = cpu_times(allocation.held), time.process_time()
 
     def sample(self):
-        """Look once, and set when to look next."""
+        """Look once, and set when to look next; return for how long everything was suspended since the last look."""
+        pause_s = self.pause_s()
+        self.paused_s += pause_s
         before = time.monotonic()
         memory = {pid: self.look_at(pid) for pid in descendants(os.getpid())}
         # a child between vfork and exec shows the memory of its parent once more
@@ -79,11 +83,23 @@ class Meter:
         now = time.monotonic()
         usual = min(max((now - self.began) / 20, SHORTEST_S), LONGEST_S)
         self.interval_s = max(usual, (now - before) / SHARE)
+        return pause_s
+
+    def pause_s(self):
+        """Return how much later than meant we look again, where that is more than a busy machine makes us late.
+
+        Who suspends a job (Slurm, a freezer, SIGSTOP to all that is below a terminal, a closed laptop) suspends us,
+        too. No counter of the kernel's tells it of processes.
+        """
+        before_s, self.seen_s = self.seen_s, now_and_asleep()
+        late_s = self.seen_s - before_s - LONGEST_S
+        return late_s if late_s > PAUSE_S else 0.0
 
     def look_at_files(self, pids):
         """Note the most files that one of these processes has open, and what the job's temporary ones take."""
         self.open_files = max([self.open_files or 0, *map(open_files, pids)])
         self.temporary = max(self.temporary or 0, folder_bytes(self.folder))
+        self.seen_s = now_and_asleep()  # which may have taken long
 
     def look_at(self, pid):
         """Note the CPUs of a process's threads; return its parent, and bytes: virtual, anonymous, files', shared."""
@@ -126,6 +142,7 @@ class Meter:
             "cpus_allowed": format_cpus(self.allowed) or None,
             "cpus_seen": format_cpus(self.used) or None,
             "binding_ok": self.binding_ok(),
+            "paused_s": round(self.paused_s + self.pause_s(), 3),
             **bytes_moved(),
         }
         if fields["binding_ok"]:  # one that left its CPUs used others' time, too
@@ -145,6 +162,11 @@ class Meter:
         if maxrss - self.shared > max(largest, self.floor + MIB):
             largest, source = maxrss - self.shared, "rusage"
         return {"peak_rss_mib": mib(largest or None), "peak_rss_source": source if largest else None}
+
+
+def now_and_asleep():
+    """Return a clock that goes on while the machine sleeps, s."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def bytes_moved():

@@ -109,7 +109,7 @@ def supervise(shell, meter, stall_s, began, requester):
     status, linger_until = None, None
     user = system = maxrss = 0
     while True:
-        meter.sample()
+        stall.since += meter.sample()
         caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, min(meter.interval_s, ending.next_s()))
         if caught and caught.si_signo in ENDINGS:
             ending.begin(requester.gone() or f"{signal.Signals(caught.si_signo).name} to the launcher")
