@@ -1,9 +1,13 @@
 """Files in a folder that may have come from anybody: only plain ones are read, and what is written stays within it."""
 
+import errno
 import os
 import secrets
+import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from gpd.errors import GpdError
 
@@ -35,6 +39,40 @@ def own_folder(path: Path) -> Path:
         raise FileError(f"{path}: a link, and what is written there would be elsewhere; remove it")
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def open_plain(path: Path, mode: str, buffering: int = -1) -> IO[bytes]:
+    """Open a file to write bytes to, which may lie where others write, too. Raises FileError, OSError."""
+    return open(path, mode, buffering, opener=_plain)
+
+
+def _plain(path: str | Path, flags: int, mode: int = 0o666) -> int:
+    """Open a plain file; no link is followed, and no pipe waited for."""
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise FileError(f"{path}: a link, and what is written there would be elsewhere; remove it") from error
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileError(f"{path}: not a plain file; remove it")
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def open_lock(path: Path) -> int:
+    """A file to be locked, which all can do who may open it: so may its owner alone, or the group that writes here.
+
+    Raises FileError, OSError.
+    """
+    descriptor = _plain(path, os.O_RDWR | os.O_CREAT, 0o600)
+    file, folder = os.fstat(descriptor), path.parent.stat()
+    mode = 0o660 if folder.st_mode & stat.S_IWGRP and folder.st_gid == file.st_gid else 0o600
+    if file.st_uid == os.geteuid() and stat.S_IMODE(file.st_mode) != mode:
+        with suppress(PermissionError):  # a file system without modes of its own
+            os.fchmod(descriptor, mode)
+    return descriptor
 
 
 def replace(path: Path, write_to: Callable[[Path], object]) -> None:

@@ -9,6 +9,16 @@ fail() {
     exit 1
 }
 
+# One set-up at a time. Whoever may read the lock may hold it, so readers may not where the umask keeps them from writing.
+alone() {
+    type -P flock >/dev/null || return 0
+    local group=
+    [[ $(umask) != *0? ]] || group=rw
+    exec 9>>.tools/lock
+    [ ! -O .tools/lock ] || chmod "u=rw,g=$group,o=" .tools/lock
+    flock 9
+}
+
 # run STEP COMMAND...: the command's output goes to .tools/log/STEP.log; a failure is one line with its last words.
 run() {
     local step=$1 log=.tools/log/$1.log

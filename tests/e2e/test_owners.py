@@ -339,3 +339,15 @@ def test_a_file_that_says_nothing_is_waited_for_while_it_is_locked(cluster):
             waits(process) == "step a: waits for another launcher at the same outputs, which does not say who it is\n"
         )
     assert end(process)[0] == [0]
+
+
+def test_a_log_that_is_a_link_is_not_written_to(cluster):
+    """Who may write in the folder of logs would have a file of ours emptied."""
+    (cluster.folder / "logs").mkdir()
+    (cluster.folder / "other").write_text("theirs")
+    (cluster.folder / "logs" / "a.log").symlink_to("../other")
+    code, output, record = Node(cluster.folder).run("echo x", *OUTPUTS)
+    assert code == 1
+    assert record["cause"] == "launcher_error"
+    assert "logs/a.log: a link, and what is written there would be elsewhere; remove it" in output
+    assert (cluster.folder / "other").read_text() == "theirs"

@@ -31,6 +31,7 @@ VQSR = {mode: {"resources": {"best": TRAINING, "more": MARKED}} for mode in ("sn
 ROUTES = {
     "gatk4": {},
     "bam": {},  # units of aligned reads
+    "decoy": {},  # a contig that is not called
     "joint": {"calling": "joint", "filter": "vqsr", "vqsr": VQSR, "intervals": "regions.bed", "reblock": True},
     "gatk3": {
         "gatk": "gatk3",
@@ -85,6 +86,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "hard_filters.indels": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
     },
     "bam": {"bam_input": ("remap", {"bwa_alt", "bwa_index"})},
+    "decoy": {"calling_contigs": ("all", {"n_free_intervals"})},
     "joint": {
         "leave_out": (["S2"], {"sample_map", "mapping_rates_files"}),
         "intervals": ("others.bed", {"n_free_intervals"}),
@@ -165,6 +167,7 @@ NEVER = {
 UNUSED = {
     "gatk4": {
         "gatk3_jar": "3.jar",
+        "calling_contigs": "all",  # names leave out none
         "vqsr.snps.sensitivity": 90,
         "aligner": "tophat2",
         "strandedness": "fr-firststrand",
@@ -272,6 +275,9 @@ def make(route: str, folder: Path) -> Cohort:
     for name in ("3.jar", "3.8.jar", *(f"index.{ending}" for ending in ("amb", "ann", "bwt", "pac", "sa"))):
         (folder / name).write_text("not looked into")
     (folder / "index.ann").write_text("2000 1 11\n0 chr1 (null)\n0 2000 0\n")
+    if route == "decoy":
+        with (folder / "genome.fa").open("a") as fasta:
+            fasta.write(">chrEBV\n" + 40 * "ACGTC" + "\n")
     if route == "bam":
         for number, unit in enumerate(cohort.units):
             unit.pop("fq1"), unit.pop("fq2")

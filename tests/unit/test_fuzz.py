@@ -1,18 +1,22 @@
 """Any input ends in a result or in clear lines: never in a traceback, and it never hangs."""
 
+import fcntl
 import gzip
 import io
 import json
+import os
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import recorded_studies
 from conftest import ROOT, script
 from fuzzing import FEW, MANY, SEED, YAML, Target, as_json, as_table, as_yaml, changed_bytes, nearly
 from hypothesis import strategies as st
-from launcher import show
+from launcher import output_lock, show
 from launching import TOPOLOGIES as FOLDER
 from test_inputs import SCHEMAS, bam, bgzip, cram, fastq
 from test_ledger_command import killed, record
@@ -20,6 +24,7 @@ from test_ledger_command import killed, record
 from gpd.commands import ledger as ledger_command
 from gpd.commands.subcommands import Terminal
 from gpd.errors import GpdError
+from gpd.execution import run_lock
 from gpd.lab import study
 from gpd.packages import read
 from gpd.packages.untrusted_json import check
@@ -327,6 +332,53 @@ def judge_topology(folder: Path):
     return judge
 
 
+RECORD = {
+    **{"id": "b" * 16, "attempt": 1, "rule": "rule", "host": "h", "node": "n", "pid": 7, "slurm_job_id": "11"},
+    **{"wildcards": {"sample": "S1"}, "threads": 1, "wall_s": 1.5, "split": None, "message": "x"},
+}
+HOLDER = {"pid": 7, "host": os.uname().nodename, "since": "2026-11-20 12:00:00"}
+SAFE = re.compile(r"[^;|&$<>(){}\"'\\]*")
+
+
+def judge_locks(folder: Path):
+    """Come to a job, and to a run's folder, where a file says that another is at work there."""
+    (folder / "runtime" / "jobs").mkdir(parents=True)
+    (folder / ".snakemake").mkdir()
+    settings = SimpleNamespace(attempt=1, ledger="ledger.jsonl")
+    record = {"id": "a" * 16, "attempt": 1, "rule": "rule", "log": "a.log", "slurm_job_id": None}
+    attempt = SimpleNamespace(settings=settings, record=record, runtime="runtime")
+
+    def owner(content: bytes) -> list[str]:
+        Path("a.log.owner").write_bytes(content)
+        lock = output_lock.OutputLock(attempt)
+        lock.claim()
+        lock.release(0)
+        found = output_lock.read_owner(content.decode(errors="replace"))
+        command = output_lock.waits_for(found).partition("`")[2].partition("`")[0]
+        assert SAFE.fullmatch(command), command
+        lines = Path("ledger.jsonl").read_text().splitlines() if Path("ledger.jsonl").exists() else []
+        assert all(isinstance(json.loads(line, parse_constant=int), dict) for line in lines)
+        Path("ledger.jsonl").unlink(missing_ok=True)
+        return [output_lock.waits_for(found)]
+
+    def run(content: bytes) -> list[str]:
+        path = folder / ".snakemake" / run_lock.OURS
+        path.write_bytes(content)
+        with path.open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            try:
+                with run_lock.hold_folder(folder, ""):
+                    raise AssertionError("another holds it")
+            except GpdError as error:
+                return output(error)
+
+    return lambda file: {"owner": owner, "run": run}[file[0]](file[1])
+
+
+def as_repr(documents: st.SearchStrategy) -> st.SearchStrategy:
+    return documents.map(lambda each: repr(each).encode(errors="replace"))
+
+
 # ---- all of them -------------------------------------------------------------------------------------
 
 
@@ -368,8 +420,9 @@ TARGETS = {
     "formats": (judge_formats, named({name: changed_bytes(contents) for name, contents in FORMATS.items()}), 0.05),
     "ledger": (judge_ledger, st.lists(as_json(nearly(ATTEMPTS)), max_size=4).map(b"\n".join), 0.2),
     "records": (judge_records, named({name: as_json(nearly((kind,))) for name, kind in RECORDS.items()}), 0.1),
+    "locks": (judge_locks, named({"owner": as_repr(nearly((RECORD,))), "run": as_json(nearly((HOLDER,)))}), 0.05),
     "manifest": (judge_manifest, as_json(nearly((MANIFEST,))), 0.025),
-    "rehearsal": (judge_rehearsal, as_json(nearly((REHEARSAL,))), 0.1),
+    "rehearsal": (judge_rehearsal, as_json(nearly((REHEARSAL,))), 0.05),
     "topology": (judge_topology, changed_bytes(TOPOLOGIES), 0.025),
 }
 TABLE = b"sample_name\nS1\n"
@@ -398,6 +451,12 @@ ONCE_FAILED: dict[str, tuple] = {
                 *({"wildcards": {"a\nb": 5}}, {"threads\n": 1}),
             )
         ),
+    ),
+    "locks": (
+        *(("owner", repr(RECORD | changed).encode()) for changed in ({"pid": "1; x"}, {"message": b"x"}, {b"x": 1})),
+        *(("owner", b"{[]: 1}"), ("owner", b"(" * 60000), ("owner", repr(RECORD).encode() + b"\nended\n")),
+        ("owner", repr(RECORD).encode().replace(b"1.5", b"1e999")),
+        *(("run", b"[" * 100_000), ("run", json.dumps(HOLDER | {"pid": "1; x"}).encode())),
     ),
     "formats": (("x.cram", cram({"a": "x"})), ("x.vcf", VCF.replace(b"length=12", b"length=" + b"9" * 5000))),
     "records": (

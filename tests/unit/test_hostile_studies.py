@@ -309,6 +309,15 @@ SOURCES = [
 ]
 
 
+def test_what_is_added_to_goes_through_no_link(tmp_path):
+    (tmp_path / "other").write_text("theirs")
+    (tmp_path / "x").symlink_to("other")
+    for mode in ("ab+", "wb"):
+        with pytest.raises(files.FileError, match=r"x: a link, .*; remove it$"):
+            files.open_plain(tmp_path / "x", mode)
+    assert (tmp_path / "other").read_text() == "theirs"
+
+
 def test_no_name_in_a_shared_folder_can_be_guessed():
     """But for the launcher's own folder, which is looked at before it is used."""
     guessable = re.compile(r"/tmp/(?!gpd-(UID|\{os\.geteuid))|\bmktemp\((?!\))|0o?[67]?77[67]\b|\$\$")

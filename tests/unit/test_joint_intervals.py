@@ -1,5 +1,6 @@
 """The intervals that a cohort is called in: they hold the genome once, as many as were asked for."""
 
+import os
 from itertools import chain
 from pathlib import Path
 
@@ -86,11 +87,31 @@ def test_intervals_of_a_human_genome_with_thousands_of_contigs_are_alike():
 
 
 @pytest.mark.parametrize(
-    ("bases", "intervals"),
-    [(2_000, 1), (1.2 * MB, 2), (5 * MB, 2), (120 * MB, 11), (3_100 * MB, 100), (30_000 * MB, 100)],
+    ("bases", "samples", "intervals"),
+    [
+        *(
+            (2_000, 3, 1),
+            (1.2 * MB, 3, 2),
+            (5 * MB, 3, 2),
+            (120 * MB, 3, 11),
+            (3_100 * MB, 3, 100),
+            (30_000 * MB, 3, 100),
+        ),
+        *((3_100 * MB, 190, 100), (3_100 * MB, 500, 259), (3_100 * MB, 1000, 500), (3_100 * MB, 9000, 500)),
+        *((60 * MB, 100, 8), (60 * MB, 5000, 50), (4 * MB, 1000, 2)),  # exomes, bacteria
+    ],
 )
-def test_how_many_intervals_serve(bases, intervals):
-    assert joint.how_many(bases) == intervals
+def test_how_many_intervals_serve(bases, samples, intervals):
+    assert joint.how_many(bases, samples) == intervals
+
+
+def test_how_many_there_are_is_that_of_the_last_call_set(tmp_path):
+    assert joint.number_there(tmp_path / "none") is None
+    for age, number in enumerate([7, 100, 2]):
+        for path in (tmp_path / f"1of{number}.bed", tmp_path / f"1of{number}.wide.bed"):
+            path.touch()
+            os.utime(path, (1000 - age, 1000 - age))
+    assert joint.number_there(tmp_path) == 7
 
 
 def test_memory_for_models_follows_the_genomes():

@@ -4,12 +4,16 @@ import errno
 import fcntl
 import os
 import secrets
+import stat
 import subprocess
+from ast import literal_eval
 from types import SimpleNamespace
 
 import pytest
 from launcher import node, output_lock
 from launcher.output_lock import OutputLock
+from launcher.system import LauncherError, open_plain
+from other_users import NOBODY, as_root, as_user
 
 HERE = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_STEP_ID": "0"}
 JOB = secrets.token_hex(8)
@@ -29,6 +33,16 @@ HOSTILE = {
     "a call": "__import__('os').getcwd()",
     "another type": "{'id': 1}",
     "no job": repr({"id": JOB}),
+    "a command for a PID": told(pid="1; touch x"),
+    "a command for a host": told(host="h; touch x"),
+    "a command for a Slurm job": told(slurm_job_id="11; touch x"),
+    "a PID for all": told(pid=-1),
+    "true": told(pid=True),
+    "bytes": told(message=b"x"),
+    "infinite": told(wall_s=1).replace("'wall_s': 1}", "'wall_s': 1e999}"),
+    "endless": told(threads=0).replace("'threads': 0", f"'threads': 0x{'f' * 9000}"),
+    "no text for a key": repr({b"x": 1, **literal_eval(told())}),
+    "not hashable": "{[]: 1}",
     "nothing": "",
 }
 
@@ -177,6 +191,66 @@ def test_whose_file_was_removed_leaves_the_next_ones(attempt, tmp_path):
     owner.write_text(told())
     lock.release(0)
     assert owner.read_text() == told()
+
+
+# ---- other users
+
+
+@as_root
+@pytest.mark.parametrize(("folder", "mode"), [(0o755, 0o600), (0o2755, 0o600), (0o775, 0o660), (0o2775, 0o660)])
+def test_who_may_not_write_in_the_folder_cannot_lock_the_file(attempt, tmp_path, folder, mode):
+    tmp_path.chmod(folder)
+    owner = tmp_path / "a.log.owner"
+    owner.touch(0o644)  # of an older version
+    OutputLock(attempt).claim()
+    assert stat.S_IMODE(owner.stat().st_mode) == mode
+    assert as_user(NOBODY, lambda: os.open(owner.name, os.O_RDONLY)).startswith("PermissionError")
+
+
+@as_root
+def test_a_folder_of_another_group_gives_the_file_to_none(attempt, tmp_path):
+    os.chown(tmp_path, -1, NOBODY)
+    tmp_path.chmod(0o775)
+    OutputLock(attempt).claim()
+    assert stat.S_IMODE((tmp_path / "a.log.owner").stat().st_mode) == 0o600
+
+
+@as_root
+def test_two_users_of_a_group_work_in_turn(attempt, tmp_path, capfd):
+    """What the first left says nothing of who works now, and goes into no record of the second's."""
+    owner = tmp_path / "a.log.owner"
+    owner.write_text(told())
+    os.chown(owner, NOBODY, -1)
+    owner.chmod(0o660)
+    with owner.open("r+") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        end_later(attempt, first)
+        OutputLock(attempt).claim()
+    assert "waits for a run of nobody's, which makes the same outputs" in capfd.readouterr().err
+    assert output_lock.read_owner(owner.read_text()) == attempt.record
+    assert owner.stat().st_uid == 0
+    assert not (tmp_path / "ledger.jsonl").exists()
+
+
+def end_later(attempt, file):
+    attempt.note = lambda awaits=None: fcntl.flock(file, fcntl.LOCK_UN)
+
+
+@as_root
+def test_another_users_file_that_is_closed_to_us_is_told(attempt, tmp_path):
+    tmp_path.chmod(0o755)
+    (tmp_path / "a.log.owner").touch(0o600)
+    said = as_user(NOBODY, lambda: open_plain("a.log.owner", os.O_RDWR))
+    assert said == "LauncherError: a.log.owner: is root's, and closed to you; remove it once their run is over"
+
+
+@pytest.mark.parametrize("kind", [os.symlink, lambda _, path: os.mkfifo(path)], ids=["link", "pipe"])
+def test_a_file_that_was_put_there_is_not_written_to(attempt, tmp_path, kind):
+    (tmp_path / "other").write_text("theirs")
+    kind("other", "a.log.owner")
+    with pytest.raises(LauncherError, match=r"a\.log\.owner: (a link, .*|not a plain file); remove it$"):
+        OutputLock(attempt).claim()
+    assert (tmp_path / "other").read_text() == "theirs"
 
 
 # ---- nodes

@@ -1,6 +1,7 @@
 """What the launcher concludes: from journals, clocks, parents, exit codes, counters of CPU time. No job runs."""
 
 import errno
+import fcntl
 import os
 import signal
 from pathlib import Path
@@ -373,3 +374,22 @@ def test_a_line_that_a_full_disk_cut_short_is_no_record(tmp_path):
         ledger.append(path, record, once=True)
     assert ledger.recorded(path, "5f")["rule"] == "haplotype_caller"
     assert len(Path(path).read_text().splitlines()) == 2, "what was cut, and the record once"
+
+
+def test_a_reader_that_keeps_the_ledger_locked_holds_no_job_up(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(ledger, "PATIENCE_S", 0.05)
+    path = tmp_path / "ledger.jsonl"
+    path.touch()
+    with path.open() as reader:
+        fcntl.flock(reader, fcntl.LOCK_SH)
+        ledger.append(str(path), {"id": "5f"})
+    assert ledger.recorded(str(path), "5f")
+    assert "ledger.jsonl: cannot be locked (Resource temporarily unavailable); appending" in capfd.readouterr().err
+
+
+def test_a_link_in_the_ledgers_place_is_not_followed(tmp_path):
+    (tmp_path / "other").write_text("theirs")
+    (tmp_path / "ledger.jsonl").symlink_to("other")
+    with pytest.raises(OSError, match="symbolic link"):
+        ledger.append(str(tmp_path / "ledger.jsonl"), {"id": "5f"})
+    assert (tmp_path / "other").read_text() == "theirs"

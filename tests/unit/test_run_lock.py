@@ -5,10 +5,12 @@ import json
 import multiprocessing
 import os
 import signal
+import stat
 import subprocess
 import sys
 
 import pytest
+from other_users import NOBODY, as_root, as_user
 
 from gpd.errors import GpdError
 from gpd.execution import run_lock
@@ -157,10 +159,41 @@ def test_a_snakemake_at_work_is_named(tmp_path, locks):
     assert f"Snakemake is at work here (pid {process.pid}, since 20" in str(error.value)
 
 
-@pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b"\0\xff", b'{"locks": 3}'])
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        *(b"", b"{", b"[]", b"\0\xff", b'{"locks": 3}', b"[" * 100_000),
+        json.dumps({"pid": "1; touch x", "host": os.uname().nodename, "since": "now"}).encode(),
+    ],
+)
 def test_a_torn_note_is_no_note(tmp_path, locks, garbage):
     made = locks()
     (tmp_path / "my run/.snakemake/gpd.lock").write_bytes(garbage)
     with pytest.raises(GpdError, match="locked by Snakemake"), run_lock.hold_folder(tmp_path / "my run", UNLOCK):
         pass
     assert made.exists()
+
+
+@as_root
+def test_who_may_not_write_in_the_folder_cannot_lock_it(tmp_path, monkeypatch):
+    lock = tmp_path / ".snakemake" / run_lock.OURS
+    lock.parent.mkdir()
+    for folder, mode in ((0o755, 0o600), (0o775, 0o660)):
+        lock.touch(0o644)  # of an older version
+        lock.parent.chmod(folder)
+        with run_lock.hold_folder(tmp_path, UNLOCK):
+            assert stat.S_IMODE(lock.stat().st_mode) == mode
+        monkeypatch.chdir(lock.parent)
+        assert as_user(NOBODY, lambda: os.open(run_lock.OURS, os.O_RDONLY)).startswith("PermissionError")
+
+
+@pytest.mark.parametrize("kind", [os.symlink, lambda _, path: os.mkfifo(path)], ids=["link", "pipe"])
+def test_a_file_that_was_put_there_is_not_written_to(tmp_path, kind):
+    (tmp_path / ".snakemake").mkdir()
+    other = tmp_path / "other"
+    other.write_text("theirs")
+    kind(other, tmp_path / ".snakemake" / run_lock.OURS)
+    refused = pytest.raises(GpdError, match=r"gpd\.lock: (a link, .*|not a plain file); remove it$")
+    with refused, run_lock.hold_folder(tmp_path, UNLOCK):
+        pass
+    assert other.read_text() == "theirs"

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import time
 import tomllib
@@ -165,6 +166,18 @@ def machine(tmp_path, monkeypatch):
     slurm.write_text(slurm.read_text().replace("/usr/sbin", str(made.sbin)))
     made.become(1000)
     return made
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o600), (0o002, 0o660)])
+def test_a_reader_cannot_hold_the_set_up_up(machine, umask, mode):
+    machine.add_tools()
+    before = os.umask(umask)
+    try:
+        assert machine.setup().returncode == 0
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((machine.clone / ".tools/lock").stat().st_mode) == mode
 
 
 @pytest.mark.deep

@@ -63,6 +63,14 @@ def test_joint_calling_is_jobs_by_interval(cohort):
     assert jobs["gather_genotypes"] == jobs["gather_hard_filter"] == 1
 
 
+def test_the_number_of_intervals_stays_as_a_cohort_grows(cohort):
+    made = cohort.folder / "results/reference/intervals"
+    made.mkdir(parents=True)
+    (made / "1of3.wide.bed").touch()
+    assert plan(cohort, calling="joint")["genotype_interval"] == 3
+    assert plan(cohort, joint_intervals=2)["genotype_interval"] == 2
+
+
 @pytest.mark.deep
 def test_models_of_a_joint_call_set_have_its_sites_alone(cohort):
     jobs = plan(cohort, calling="joint", filter="vqsr", vqsr=VQSR, joint_intervals=2)
@@ -267,6 +275,35 @@ def test_intervals_are_extended_before_anything_reads_them(cohort):
     assert "regions.bed 50 > results/reference/padded_intervals.bed" in ran.output
     assert "--intervals=results/reference/padded_intervals.bed" in ran.output
     assert "--intervals=regions.bed" not in ran.output
+
+
+@pytest.fixture
+def with_decoy(cohort: Cohort) -> Cohort:
+    with (cohort.folder / "genome.fa").open("a") as fasta:
+        fasta.write(">chrEBV\n" + 40 * "ACGTC" + "\n")
+    return cohort
+
+
+def test_contigs_beside_the_primary_assembly_are_named_and_not_called(with_decoy):
+    ran = with_decoy.snakemake("--dry-run", "--printshellcmds")
+    assert ran.lines.count("not called: 1 of 2 contigs, 1 EBV (calling_contigs: all calls them)") == 1
+    assert planned_jobs(ran)["called_contigs"] == 1
+    assert "--intervals=results/reference/called_contigs.bed" in ran.output
+    assert "called_contigs" not in plan(with_decoy, calling_contigs="all")
+    (with_decoy.folder / "regions.bed").write_text("chr1\t100\t200\nchrEBV\t0\t100\n")
+    with_decoy.config |= {"intervals": "regions.bed", "calling_contigs": "auto"}
+    ran = with_decoy.snakemake("--dry-run", "--printshellcmds")
+    assert "--intervals=regions.bed" in ran.output and "not called: " not in ran.output
+
+
+def test_where_an_earlier_run_has_called_all_contigs_they_stay_called(with_decoy):
+    made = with_decoy.folder / "results/reference/called_intervals.bed"
+    made.parent.mkdir(parents=True)
+    made.write_text("chr1\t0\t2000\t1\t2000\nchrEBV\t0\t200\t2\t200\n")
+    ran = with_decoy.snakemake("--dry-run")
+    assert "called_contigs" not in planned_jobs(ran)
+    said = "calling_contigs: auto: as earlier here, all contigs are called; to leave out 1 EBV, and to call all samples"
+    assert ran.output.count(said) == 1
 
 
 def test_joint_calling_waits_for_verdicts_where_samples_that_fail_stop_it(cohort):

@@ -41,6 +41,7 @@ def load(path):
 
 
 tables, inputs, preflight = (load(source(f"checks/{name}.py")) for name in ("tables", "inputs", "preflight"))
+inputs.read_contigs = functools.cache(inputs.read_contigs)  # without an index it reads all of the reference
 # where a module's user has our files, to look at some before Snakemake does
 place = workflow.modifier.path_modifier.replace_prefix
 mappers = load(source("resources/mappers.py")).MAPPERS
@@ -62,7 +63,7 @@ if cohort.config and workflow.is_main_process and PLANS:
     errors += inputs.check(
         cohort.config,
         cohort.units,
-        cached_fai="results/reference/genome.fa.fai",
+        cached_fai=place("results/reference/genome.fa.fai"),
         index_endings=mappers[cohort.config["mapper"]].endings,
         warn=lambda line: logger.warning(f"warning: {tables.one_line(line)}"),
         sex_contigs=load(source("quality/figures.py")).sex_contigs,
@@ -123,6 +124,7 @@ environment = dict(
     GPD_SMT=int(config["binding"]["smt"]),
     GPD_STALL_S=config["binding"]["stall_s"],
     GPD_N_FREE=source("intervals/n_free.py"),
+    GPD_PRIMARY=source("intervals/primary.py"),
     GPD_CLIP=source("intervals/clip.py"),
     GPD_JOIN_GVCF=source("intervals/join_gvcf.py"),
     GPD_JOINT_INTERVALS=source("intervals/joint_calling.py"),

@@ -93,9 +93,9 @@ rule quality:
     resources:
         mem_mb=2000,
     params:
+        **named_sexual,
         thresholds=THRESHOLDS,
         targets=targets,
-        **named_sexual,
     shell:
         bound(
             "qc",
@@ -124,10 +124,10 @@ rule quality_gate:
     resources:
         mem_mb=1000,
     params:
+        **named_sexual,
         group=lambda wildcards: group_of[wildcards.sample],
         thresholds=THRESHOLDS,
         targets=targets,
-        **named_sexual,
     shell:
         bound(
             "qc",

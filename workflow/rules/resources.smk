@@ -29,7 +29,7 @@ def gigabases(sample=None, unit=None):
 @functools.cache
 def called_gigabases():
     """Those of all samples, by which their call set's time goes; of exomes and panels what is called, at a genome's depth."""
-    return min(gigabases(), len(samples) * called_bases() * USUAL_DEPTH / 1e9) if regions else gigabases()
+    return min(gigabases(), len(samples) * called_bases() * USUAL_DEPTH / 1e9) if config["intervals"] else gigabases()
 
 
 def gigabases_of(wildcards):
@@ -138,7 +138,8 @@ def unused():
     names |= {name for chosen, of_one in of_filter.items() if chosen != config["filter"] for name in of_one}
     names |= {"alignment"} if config["alignment_format"] != "cram" else set()
     names |= {"indexed_vcf"} if not vcfs else set()
-    names |= {"padded_intervals", "target_intervals"} if not padding else set()
+    names |= set() if padding else {"padded_intervals", "target_intervals"}
+    names |= set() if CALLED_CONTIGS in regions else {"called_contigs"}
     names |= {"call_genotypes"} if config["common_sites"] else {"contamination", "lanes"}
     names |= ungated
     names |= set() if has_haploid_calls else {"haploid_calls"}

@@ -18,7 +18,9 @@ def note(notes: Path, folder: Path) -> TextIO | None:
         for path in notes.iterdir():
             with suppress(OSError):  # at work, or just removed by another
                 remove(path)
-        file = (notes / os.urandom(8).hex()).open("w")
+        path = notes / os.urandom(8).hex()
+        path.touch(0o600, exist_ok=False)  # whoever may read it could lock it before us
+        file = path.open("w")
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write(f"{folder}")
         file.flush()
@@ -29,8 +31,9 @@ def note(notes: Path, folder: Path) -> TextIO | None:
 
 def remove(path: Path) -> None:
     """Remove the folder that a note names, and the note. Raises OSError."""
-    with path.open() as file:
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if named := file.read():  # else it is just being written
+        is_ours = os.fstat(file.fileno()).st_uid == os.geteuid()  # else the folder is another user's choice
+        if is_ours and (named := file.read()):  # else it is just being written
             path.unlink()
             Path(named).rmdir()

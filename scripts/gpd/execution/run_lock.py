@@ -20,17 +20,28 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
+import msgspec
 import psutil
+from msgspec import Meta
 
 from gpd.errors import GpdError
+from gpd.files import open_lock
 
 SNAKEMAKE = ".snakemake"
 OURS = "gpd.lock"
 THEIRS = "locks"
 CLOCK = "%Y-%m-%d %H:%M:%S"
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # of a file system
+
+
+class Note(TypedDict):
+    """What a holder says of itself: one that works at a folder."""
+
+    pid: Annotated[int, Meta(gt=0, lt=2**31)]
+    host: Annotated[str, Meta(min_length=1, max_length=255)]
+    since: Annotated[str, Meta(max_length=40)]
 
 
 class LockWarning(UserWarning):
@@ -51,7 +62,7 @@ def hold(
     the file system has no locks, and says what counts `instead`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    descriptor = open_lock(path)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,12 +85,11 @@ def hold(
 
 
 def _note(descriptor: int) -> dict[str, Any]:
-    """What the holder noted of itself; empty where the file is new, or was cut short by a full disk."""
+    """What the holder noted of itself; empty where the file is new, cut short by a full disk, or by another program."""
     try:
-        note = json.loads(os.pread(descriptor, 1 << 20, 0))
-    except ValueError:
+        return dict(msgspec.json.decode(os.pread(descriptor, 1 << 20, 0), type=Note))
+    except (ValueError, RecursionError):
         return {}
-    return note if isinstance(note, dict) and {"pid", "host", "since"} <= note.keys() else {}
 
 
 def _is_here(note: Mapping[str, Any]) -> bool:

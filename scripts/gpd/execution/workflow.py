@@ -11,9 +11,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from io import RawIOBase
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 import yaml
@@ -22,6 +21,7 @@ from gpd.cluster import slurm
 from gpd.errors import GpdError
 from gpd.execution import interruption, snakemake_log
 from gpd.execution.snakemake_log import Progress
+from gpd.files import open_plain
 from gpd.paths import ROOT
 from gpd.processes import ProcessError
 
@@ -158,7 +158,7 @@ def run(
         prefix = ["taskset", "--cpu-list", ",".join(map(str, sorted(cpus))), *prefix]
     with (
         _none_left_behind(progress),
-        log.open("wb", buffering=0) as copy,
+        open_plain(log, "wb", buffering=0) as copy,
         subprocess.Popen(
             [*prefix, *arguments],
             stdin=subprocess.DEVNULL,
@@ -196,7 +196,7 @@ def run(
     return Finished(process.returncode, printed, cpu)
 
 
-def _write(copy: RawIOBase, line: str) -> str | None:
+def _write(copy: IO[bytes], line: str) -> str | None:
     """Write a line, or say why not: the run goes on where its log's disk is full."""
     try:
         copy.write(line.encode())

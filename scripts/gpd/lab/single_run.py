@@ -15,7 +15,7 @@ from typing import Any
 
 from gpd.cluster import slurm
 from gpd.execution import snakemake_log, workflow
-from gpd.files import write_text
+from gpd.files import open_plain, write_text
 from gpd.lab import continuing, disk, page_cache, provenance
 from gpd.lab.batch import BatchWorkload
 from gpd.lab.continuing import Begun
@@ -239,7 +239,7 @@ def _refuse_other_machine(study: Path, here: Host | None) -> None:
 def _note(study: Path, spec: RunSpec, run_id: str, what: str) -> None:
     """Note in the study's folder when a run began or ended, whatever becomes of the run's own."""
     line = {"name": spec.name, "run": run_id, what: datetime.now(UTC).isoformat()}
-    with (study / STARTS).open("ab+") as file:
+    with open_plain(study / STARTS, "ab+") as file:
         file.seek(max(file.seek(0, os.SEEK_END) - 1, 0))
         cut = file.read(1) not in (b"", b"\n")  # a power cut left half a line
         file.write(b"\n" * cut + json.dumps(line).encode() + b"\n")

@@ -2,6 +2,8 @@
 from collections import defaultdict
 
 GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
+N_FREE, CALLED = "results/reference/n_free_intervals.bed", "results/reference/called_intervals.bed"
+CALLED_CONTIGS = "results/reference/called_contigs.bed"
 FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": "genotype_gvcfs"}
 
 callsets = ["cohort"] if config["calling"] == "joint" else samples
@@ -183,8 +185,50 @@ def statistics():
 # ---- arguments ---------------------------------------------------------------------------------------
 
 padding = config["interval_padding"] if config["intervals"] else 0
+primary = load(source("intervals/primary.py"))
+
+
+@functools.cache
+def contigs():
+    """The reference's contigs with their lengths; a job on another machine reads them of the index that is made by then."""
+    fai = place(reference["fai"])
+    if not workflow.is_main_process and os.path.exists(fai):
+        return primary.read_contigs(fai)
+    return inputs.read_contigs(config["reference"]["fasta"], fai)
+
+
+@functools.cache
+def not_called():
+    """The contigs that are not called, with their kind.
+
+    Where an earlier run has called them this one does, too: else finished samples would be called again.
+    """
+    if config["calling_contigs"] == "all" or config["intervals"] or not PLANS:
+        return {}
+    found = primary.left_out(contigs())
+    if found and primary.names_any(place(CALLED), found):
+        say(
+            f"calling_contigs: auto: as earlier here, all contigs are called; to leave out {primary.summary(found)},"
+            f" and to call all samples again, remove {place(CALLED)}"
+        )
+        return {}
+    return found
+
+
+def say(line):
+    """A line before the run."""
+    if workflow.is_main_process:
+        logger.info(line)
+
+
+if not_called():
+    say(
+        f"not called: {len(not_called()):,} of {len(contigs()):,} contigs, {primary.summary(not_called())}"
+        " (calling_contigs: all calls them)"
+    )
 # an input: what is called in them depends on the file
-regions = ["results/reference/padded_intervals.bed" if padding else config["intervals"]] if config["intervals"] else []
+regions = [config["intervals"]] if config["intervals"] else [CALLED_CONTIGS] if not_called() else []
+regions = ["results/reference/padded_intervals.bed"] if padding else regions
 dbsnp = indexed("dbsnp", config["dbsnp"]) if config["dbsnp"] else ""
 DBSNP = dict(dbsnp=dbsnp, dbsnp_index=f"{dbsnp}.tbi") if dbsnp else {}  # inputs of who genotypes
 NAMES_IDS = "--dbsnp {input.dbsnp:q}" if dbsnp else ""
@@ -212,15 +256,15 @@ def with_arguments(rule, text, *more):
 @functools.cache
 def called_bases(padding=padding):
     """About how many bases are called; a contig that is named as a whole counts as the whole genome."""
-    if not regions:
-        return genome_bytes()
+    if not config["intervals"]:
+        return genome_bytes() - sum(map(contigs().get, not_called()))
     found = load(source("intervals/n_free.py")).read_regions(config["intervals"], defaultdict(genome_bytes))
     return min(genome_bytes(), sum(end - start + 2 * padding for own in found.values() for start, end in own))
 
 
 def of_targets():
     """Whether what is called are an exome's or a panel's regions; those of a genome leave out its repeats and gaps alone."""
-    return bool(regions) and called_bases(padding=0) < genome_bytes() / 2
+    return bool(config["intervals"]) and called_bases(padding=0) < genome_bytes() / 2
 
 
 # by depth the sex is known well of genomes; of targets after the run

@@ -1,6 +1,5 @@
 # The N-free intervals of the genome, and of the regions that are called of it, over which steps scatter; how shards are gathered.
 
-N_FREE, CALLED = "results/reference/n_free_intervals.bed", "results/reference/called_intervals.bed"
 # by what samples are judged: the targets as they were given, for beside them less was captured
 TARGETS = "results/reference/target_intervals.bed" if padding else CALLED
 
@@ -65,6 +64,22 @@ rule target_intervals:
             """,
             rule="target_intervals",
         )
+
+
+rule called_contigs:
+    """Those that are called where no intervals are given and some contigs are left out (calling_contigs)."""
+    input:
+        reference["fai"],
+    output:
+        CALLED_CONTIGS,
+    log:
+        "logs/called_contigs/genome.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound("reference", '{params.python} "$GPD_PRIMARY" {input:q} > {output:q}', rule="called_contigs")
 
 
 rule n_free_intervals:

@@ -1,9 +1,17 @@
 # The intervals that a joint call set is made in with GATK 4, and how what they leave becomes one. Each is jobs of its own:
-# they spread over nodes, and a retry repeats one interval. Their number is known before the reference is looked into.
+# they spread over nodes, and a retry repeats one interval. Their number is known before the reference is looked into. It stays as
+# samples join: another makes the call set again, and all of a GenomicsDB.
 
+joint_calling = load(source("intervals/joint_calling.py"))
 INTERVALS = config["joint_intervals"]
 if INTERVALS == "auto":
-    INTERVALS = load(source("intervals/joint_calling.py")).how_many(called_bases())
+    serve = joint_calling.how_many(called_bases(), len(samples))
+    INTERVALS = joint_calling.number_there(place("results/reference/intervals")) or serve
+    if serve >= 2 * INTERVALS:
+        say(
+            f"joint_intervals: auto: there are {INTERVALS} as of the call set before, though {serve} would serve so many"
+            f" samples better; joint_intervals: {serve} imports and genotypes all anew"
+        )
 joint_intervals = [f"{number}of{INTERVALS}" for number in range(1, INTERVALS + 1)]
 INTERVAL = "results/reference/intervals/{interval}.bed"  # a line a contig
 WIDE = "results/reference/intervals/{interval}.wide.bed"  # what is imported and genotyped so that all in it is known

@@ -405,7 +405,7 @@ def read_reference(reference: dict, cached_fai: str = "", endings: Iterable[str]
     try:
         if fault := path_fault(fasta):
             raise InputError(fault)
-        contigs = _indexed_contigs(fasta, cached_fai) or scan_fasta(fasta)
+        contigs = read_contigs(fasta, cached_fai)
         if long := [f"{name} ({length:,})" for name, length in contigs.items() if length > LONGEST_CONTIG]:
             raise InputError(
                 f"has contigs of more than {LONGEST_CONTIG:,} bases, which the indexes BAI and TBI cannot hold: "
@@ -414,6 +414,11 @@ def read_reference(reference: dict, cached_fai: str = "", endings: Iterable[str]
         return contigs, errors
     except InputError as error:
         return {}, [f"config: reference.fasta {fasta} {error}", *errors]
+
+
+def read_contigs(fasta: str, cached_fai: str = "") -> Contigs:
+    """The contigs of a reference that can be read."""
+    return _indexed_contigs(fasta, cached_fai) or scan_fasta(fasta)
 
 
 def index_errors(reference: dict, contigs: Contigs) -> list[str]:

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-SHORTEST, LONGEST, MOST = 1_000_000, 30_000_000, 100  # bases of an interval; intervals
+SHORTEST, LONGEST, MOST = 1_000_000, 30_000_000, 100  # bases of an interval; intervals of a small cohort
+OF_ALL, MOST_OF_ALL = 6_000_000_000, 500  # bases times samples of an interval, some five hours; intervals
 NOVEL, GROWTH, BYTES_A_SITE = 700, 0.37, 300  # bases; a power of the samples; annotations, position, score
 LEAD = 5000  # bases: far more than the longest deletion that HaplotypeCaller assembles
 MANY = 25  # contigs
@@ -77,13 +78,21 @@ class Part:
         return max(0, self.start - LEAD) if borders_within else self.start
 
 
-def how_many(bases):
+def how_many(bases, samples):
     """Return how many intervals serve where so many bases are called; in small genomes both their number and they grow.
 
     Each costs the starts of a few JVMs. From SHORTEST on it is worth that to have two cores at work at the end.
+    Of large cohorts there are as many as it takes for the jobs of one to last hours.
     """
     two = 2 if bases >= SHORTEST else 1
-    return min(MOST, max(two, round(math.sqrt(bases / SHORTEST)), math.ceil(bases / LONGEST)))
+    few = min(MOST, max(two, round(math.sqrt(bases / SHORTEST)), math.ceil(bases / LONGEST)))
+    return min(MOST_OF_ALL, max(few, math.ceil(bases * samples / OF_ALL)))
+
+
+def number_there(folder):
+    """Return into how many intervals the last call set here was split, None before the first."""
+    last = max(Path(folder).glob("1of*.wide.bed"), key=lambda path: path.stat().st_mtime, default=None)
+    return last and int(last.name.split(".")[0].removeprefix("1of"))
 
 
 def sites_mb(bases, samples):

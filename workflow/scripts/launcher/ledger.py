@@ -9,6 +9,7 @@ from launcher.node import where
 from launcher.system import boot_id, say
 
 SCHEMA = 1
+PATIENCE_S, LOOK_S = 10.0, 0.01  # with others who lock the ledger: any who may read it can
 MEASURED = (
     *("cpus", "split", "wait_s", "start", "uptime_s", "end", "wall_s", "cpu_user_s", "cpu_system_s", "cpu_s"),
     *("peak_rss_mib", "peak_rss_source", "read_mib", "write_mib", "read_calls_mib", "write_calls_mib"),
@@ -70,14 +71,9 @@ def append(path, record, once=False):
     """
     import json
 
-    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
-    locked = True
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-        except OSError as error:
-            locked = False
-            say(f"launcher: {path}: cannot be locked ({error.strerror}); appending all the same")
+        locked = has_lock(fd, path)
         size = os.fstat(fd).st_size
         if once and any(recorded(file, record["id"]) for file in beside(path)):
             return
@@ -90,6 +86,20 @@ def append(path, record, once=False):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     finally:
         os.close(fd)
+
+
+def has_lock(fd, path):
+    """Lock a ledger; say so where that cannot be, or where others who may read it keep it locked."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError as error:
+            if not isinstance(error, BlockingIOError) or time.monotonic() > until:
+                say(f"launcher: {path}: cannot be locked ({error.strerror}); appending all the same")
+                return False
+        time.sleep(LOOK_S)
 
 
 def beside(path):

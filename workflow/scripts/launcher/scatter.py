@@ -24,7 +24,7 @@ from launcher.free_cpus import SpareCpus, settled_spare
 from launcher.journal import recover
 from launcher.requester import ENDINGS
 from launcher.shards import padded, read_lines, spans, split, split_anywhere
-from launcher.system import MIB
+from launcher.system import MIB, LauncherError, open_plain
 from launcher.wrapper import LOOK_S, as_owner, begun, run_attempt
 
 GATHER, FINISH = "\nGATHER\n", "\nFINISH\n"
@@ -114,7 +114,7 @@ class Folder:
             regions = spans(padded(shard, lines) if self.anywhere else shard)
             write_lines(self.file(number, ".regions.bed"), regions)
         write_lines(self.list_path, [[self.file(number)] for number in range(1, len(shards) + 1)])
-        with open(self.key_path, "w") as file:  # last: without it the folder counts for nothing
+        with open(self.key_path, "w", opener=open_plain) as file:  # last: without it the folder counts for nothing
             file.write(self.key())
         return len(shards)
 
@@ -135,7 +135,7 @@ class Folder:
 
 def write_lines(path, lines):
     """Write lines of columns."""
-    with open(path, "w") as file:
+    with open(path, "w", opener=open_plain) as file:
         file.writelines("\t".join(map(str, line)) + "\n" for line in lines)
 
 
@@ -159,7 +159,7 @@ class Scattered:
             for number in waiting[:room]:
                 try:
                     self.start_shard(number, command)
-                except OSError as error:
+                except (LauncherError, OSError) as error:
                     self.fail(error)
                     break
             waiting = waiting[room:]
@@ -204,12 +204,12 @@ class Scattered:
             self.code = self.code or (128 - code if code < 0 else code)
         if code and number:
             os.makedirs(os.path.dirname(self.settings.log) or ".", exist_ok=True)
-            with open(self.settings.log, "w") as log:
+            with open(self.settings.log, "w", opener=open_plain) as log:
                 log.write(f"shard {number} failed with exit code {code}: see {self.log_of(number)}\n")
         elif number:
             try:
                 self.folder.set_done(number)
-            except OSError as error:
+            except (LauncherError, OSError) as error:
                 self.fail(error)
             self.spare.ended += 1
 
@@ -249,7 +249,7 @@ class Scattered:
         words += ["--attempt", str(settings.attempt), f"--binding={settings.binding}", "--asked-by", str(os.getpid())]
         words += [*options, "--inputs", *settings.inputs]
         script = self.folder.file(number or "gather", ".sh")
-        with open(script, "wb") as file:
+        with open(script, "wb", opener=open_plain) as file:
             file.write(os.fsencode(command))
         stdin = [(os.POSIX_SPAWN_OPEN, 0, script, os.O_RDONLY, 0)]
         self.running[os.posix_spawn(words[0], words, os.environ, file_actions=stdin, setsigmask=())] = number

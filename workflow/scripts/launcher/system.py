@@ -1,7 +1,9 @@
 """What every module asks of the system, or says to it."""
 
 import ctypes
+import errno
 import os
+import stat
 from binascii import crc32
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -21,6 +23,38 @@ def read_text(path):
             return file.read().decode(errors="replace")
     except OSError:
         return ""
+
+
+def open_plain(path, flags, mode=0o666):
+    """Open a file to write to, in a folder where others may write, too: no link is followed, and no pipe waited for.
+
+    Raises LauncherError where another is at fault, else OSError. An `opener` of open(), too.
+    """
+    try:
+        fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise LauncherError(f"{path}: a link, and what is written there would be elsewhere; remove it") from error
+        if error.errno == errno.EACCES and os.path.lexists(path) and (owner := other_owner(os.lstat(path))):
+            raise LauncherError(f"{path}: is {owner}'s, and closed to you; remove it once their run is over") from error
+        raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise LauncherError(f"{path}: not a plain file; remove it")
+    os.set_blocking(fd, True)
+    return fd
+
+
+def other_owner(found):
+    """Return the name of the user that a file belongs to, by its stat, "" where that is us."""
+    if found.st_uid == os.geteuid():
+        return ""
+    import pwd
+
+    try:
+        return pwd.getpwuid(found.st_uid).pw_name
+    except KeyError:
+        return f"user {found.st_uid}"
 
 
 def unlink(path):

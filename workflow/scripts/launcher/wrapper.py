@@ -16,7 +16,7 @@ from launcher.processes import has_children, reap
 from launcher.requester import ENDINGS, Ended, Requester, end_if_gone
 from launcher.runtime import FULL, make_folder, runtime_dir
 from launcher.supervisor import Ending, keep
-from launcher.system import PDEATHSIG, SUBREAPER, LauncherError, prctl, say
+from launcher.system import PDEATHSIG, SUBREAPER, LauncherError, open_plain, prctl, say
 from launcher.topology import format_cpus
 
 LOOK_S = 2.0  # how often a wrapper looks whether Snakemake is still there
@@ -110,7 +110,7 @@ def run_attempt(attempt):
         settings.binding = "none"
     os.makedirs(os.path.dirname(settings.log) or ".", exist_ok=True)
     # emptied of what an earlier attempt wrote
-    log_fd = os.open(settings.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
+    log_fd = open_plain(settings.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
     make_folder(attempt.folder)
     if fault := input_fault(settings.inputs, log_fd):
         return attempt.finish("broken_input", fault, 1)
