@@ -95,8 +95,12 @@ class Cohort:
 
 
 def snakemake(folder: Path, *arguments: str, snakefile: Path = SNAKEFILE, cores: int | None = 2) -> Ran:
-    """Run the workflow in `folder` as a person would, on two cores; but its JVMs, as of small jobs, with SHORT_JVMS."""
-    words = ["--snakefile", snakefile, "--directory", folder, *(["--cores", cores] if cores else []), *arguments]
+    """Run the workflow in `folder` as a person would, on two cores; but its JVMs, as of small jobs, with SHORT_JVMS.
+
+    Nothing is tried again unless a test wants it: a failure that shows is looked for.
+    """
+    words = ["--snakefile", snakefile, "--directory", folder, *(["--cores", cores] if cores else [])]
+    words += ["--retries", "0", *arguments]
     with tempfile.NamedTemporaryFile() as printed:
         code = planning.run([*map(str, words)], {**os.environ, **SHORT_JVMS}, Path(printed.name))
         return Ran(code, Path(printed.name).read_text(encoding="utf-8", errors="replace"))

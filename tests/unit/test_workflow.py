@@ -158,6 +158,11 @@ def test_the_command_line_is_what_a_person_would_type():
     assert words[-3:] == ["--cores", "4", "--dry-run"]
 
 
+@pytest.mark.parametrize("name", ["default", "throughput", "slurm"])
+def test_profiles_try_a_failed_job_again(name):
+    assert workflow.read_profile(workflow.PROFILES / name / "config.yaml")["retries"] >= 1
+
+
 def test_a_profile_is_found_here_and_in_the_project_and_by_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert workflow.find_profile("throughput") == workflow.PROFILES / "throughput"

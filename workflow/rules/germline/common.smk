@@ -26,18 +26,33 @@ wildcard_constraints:
 vcfs = {}  # role -> the user's file
 
 
-def indexed(role, vcf):
-    """The VCF as indexed_vcf makes it ready, one path whatever lies beside the user's file: another would be a new input."""
+def indexed(role, vcf, upstream=()):
+    """The VCF as indexed_vcf makes it ready, one path whatever lies beside the user's file: another would be a new input.
+
+    That of another role serves where the user's file is the same, unless an earlier run made both. The roles' names begin with
+    `upstream`: results that depend on this one depend on them, so that a change of theirs makes nothing more again.
+    """
+    path = os.path.realpath(vcf)
+    same = [other for other, file in vcfs.items() if other.startswith(upstream) and os.path.realpath(file) == path]
     vcfs[role] = vcf
-    return f"results/reference/vcf/{role}.vcf.gz"
+    if not upstream or not same or os.path.exists(place(f"results/reference/vcf/{role}.vcf.gz")):
+        same = [role]
+    return f"results/reference/vcf/{same[0]}.vcf.gz"
 
 
 known_indels = [indexed(f"known_indels_{i}", vcf) for i, vcf in enumerate(config["known_indels"], 1)]
-known_sites = [indexed(f"known_sites_{i}", vcf) for i, vcf in enumerate(config["known_sites"], 1)] + known_indels
-known_sites = known_sites if recalibrates else []
+known_sites = []
+if recalibrates:
+    of_sites = [indexed(f"known_sites_{i}", vcf, "known_indels") for i, vcf in enumerate(config["known_sites"], 1)]
+    known_sites = [*dict.fromkeys(of_sites + known_indels)]
+KNOWN = "known_" if recalibrates else ()
+dbsnp = indexed("dbsnp", config["dbsnp"], KNOWN) if config["dbsnp"] else ""
+DBSNP = dict(dbsnp=dbsnp, dbsnp_index=f"{dbsnp}.tbi") if dbsnp else {}  # inputs of who genotypes
+NAMES_IDS = "--dbsnp {input.dbsnp:q}" if dbsnp else ""
 training = {
     mode: {
-        name: indexed(f"vqsr_{mode}_{name}", entry["vcf"]) for name, entry in config["vqsr"][mode]["resources"].items()
+        name: indexed(f"vqsr_{mode}_{name}", entry["vcf"], ("known_", "dbsnp"))
+        for name, entry in config["vqsr"][mode]["resources"].items()
     }
     for mode in GATK_MODE
 }
@@ -229,9 +244,6 @@ if not_called():
 # an input: what is called in them depends on the file
 regions = [config["intervals"]] if config["intervals"] else [CALLED_CONTIGS] if not_called() else []
 regions = ["results/reference/padded_intervals.bed"] if padding else regions
-dbsnp = indexed("dbsnp", config["dbsnp"]) if config["dbsnp"] else ""
-DBSNP = dict(dbsnp=dbsnp, dbsnp_index=f"{dbsnp}.tbi") if dbsnp else {}  # inputs of who genotypes
-NAMES_IDS = "--dbsnp {input.dbsnp:q}" if dbsnp else ""
 
 
 def own_arguments(name):

@@ -8,7 +8,7 @@ environment |= dict(
     GPD_IDENTITY=source("quality/identity.py"),
     GPD_LANES=source("quality/lanes.py"),
 )
-COMMON_SITES = [indexed("common_sites", config["common_sites"])] if config["common_sites"] else []
+COMMON_SITES = [indexed("common_sites", config["common_sites"], KNOWN)] if config["common_sites"] else []
 RAREST = 0.2  # allele frequency up to which CalculateContamination takes sites, as GATK's own default
 IDENTITY_SITES = 20_000  # that a sample's call set gives about; a genome has a SNP in 1,000 bases
 
