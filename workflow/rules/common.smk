@@ -50,6 +50,24 @@ cohort = tables.read_cohort(
     {name: workflow.source_path(f"../schemas/{name}.schema.yaml") for name in ("config", "samples", "units")},
     check=workflow.is_main_process,
 )
+# where each pipeline alone puts files of samples, those of each sample in the last one
+FOLDERS = {"germline": ("map_and_sort", "take_alignment", "mark_duplicates"), "tuxedo": ("quantify", "align")}
+
+
+def mixture():
+    """The error where another pipeline's results lie: genome, statistics and page of both would have the same names."""
+    pipeline = cohort.config["pipeline"]
+    found = [place(f"results/{name}") for other in FOLDERS.keys() - {pipeline} for name in FOLDERS[other]]
+    advice = f"run {pipeline} in another folder (--directory), or remove them"
+    return [f"config: pipeline: {path} has another pipeline's results: {advice}" for path in found if has_files(path)][
+        :1
+    ]
+
+
+def has_files(folder):
+    return os.path.isdir(folder) and any(os.scandir(folder))
+
+
 errors = list(cohort.errors)
 if workflow.is_main_process and workflow.modifier.is_main_snakefile():
     errors += tables.read_errors(workflow.configfiles)
@@ -69,6 +87,7 @@ if cohort.config and workflow.is_main_process and PLANS:
         sex_contigs=load(source("quality/figures.py")).sex_contigs,
     )
     errors += [] if PREFLIGHT == "none" else preflight.folders([".", place("results/"), place("logs/")])
+    errors += mixture()
 if errors:
     sys.exit("\n".join(map(tables.one_line, errors)))
 if workflow.is_main_process:

@@ -9,6 +9,10 @@ OF_PARAMETERS = {
     OTHER_FILES: "another file stands where an input stood",
     OTHER_SCRIPTS: "a script of the workflow has changed",
 }
+GENOMES = {
+    "reference": "reference.fasta",
+    "annotation": "annotation",
+}  # rules of what all samples share, and their keys
 FOLLOWS = {"set of input files has changed since last execution", "updated input files"}  # where samples join and leave
 
 
@@ -95,14 +99,52 @@ def refuse_again():
     counts = collections.Counter(cause for of_sample in found.values() for cause in sorted(of_sample))
     why = [f"{rule} ({name})" for (rule, name), _ in counts.most_common()]
     causes = ", ".join(why[:MOST_REASONS]) + ", ..." * (len(why) > MOST_REASONS)
-    named = ", ".join([*found][:3]) + ", ..." * (len(found) > 3)
     sys.exit(
-        f"would be made again: results that {len(found)} of {len(samples)} samples have ({named}), because of {causes}"
+        f"would be made again: results that {len(found)} of {len(samples)} samples have ({named([*found])}), "
+        f"because of {causes}"
     )
 
 
-if os.environ.get("GPD_AGAIN") == "refuse" and workflow.is_main_process:
+def strangers():
+    """Samples that have results here, and are in none of the tables."""
+    known = {*samples, *(row["sample_name"] for row in cohort.left_out)}
+    found = Path(place(f"results/{FOLDERS[config['pipeline']][-1]}"))
+    return sorted({path.stem for ending in ("txt", "json") for path in found.glob(f"*.{ending}")} - known)
+
+
+def has_other_input(job):
+    """Whether a job would make outputs that are there of another file; where one is newer, Snakemake looks no further."""
+    if not words(workflow.dag.reason(job)) & {*FOLLOWS, OF_PARAMETERS[OTHER_FILES]}:
+        return False
+    return any(workflow.persistence.input_changed(job)) or bool(seen_files.others(map(str, job.input)))
+
+
+def refuse_other_genome():
+    """End where genome or annotation would become others beside results that stay: those of samples of another table."""
+    shared = {workflow.modifier.modify_rulename(name): key for name, key in GENOMES.items()}
+    changed = [
+        shared[job.rule.name] for job in workflow.dag.needrun_jobs() if job.rule.name in shared and has_other_input(job)
+    ]
+    if changed and (others := strangers()):
+        sys.exit(
+            f"config: {changed[0]}: another one than that of results which {named(others)} have here, and which the tables do "
+            "not name: run in another folder (--directory), or remove those results"
+        )
+
+
+def named(names):
+    return ", ".join(names[:3]) + ", ..." * (len(names) > 3)
+
+
+if workflow.is_main_process and PLANS and (others := strangers()):
+    logger.warning(
+        f"warning: {place('results/')} has results of samples that the tables do not name, and leaves them: {named(others)}"
+    )
+
+if workflow.is_main_process:
 
     onstart:
         if not workflow.touch:
-            refuse_again()
+            refuse_other_genome()
+            if os.environ.get("GPD_AGAIN") == "refuse":
+                refuse_again()
