@@ -8,6 +8,8 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 from other_users import NOBODY, as_root, as_user
@@ -197,3 +199,19 @@ def test_a_file_that_was_put_there_is_not_written_to(tmp_path, kind):
     with refused, run_lock.hold_folder(tmp_path, UNLOCK):
         pass
     assert other.read_text() == "theirs"
+
+
+@as_root
+def test_another_user_is_told_what_to_do_in_a_line():
+    with tempfile.TemporaryDirectory() as name:  # pytest's own are closed to others
+        folder = Path(name)
+        with run_lock.hold_folder(folder, UNLOCK):
+            pass
+        for path in (folder, folder / ".snakemake"):
+            path.chmod(0o777)
+        told = as_user(NOBODY, lambda: run_lock.hold_folder(folder, UNLOCK).__enter__())
+    assert told == (
+        f"GpdError: {folder}/.snakemake/gpd.lock: root's, and you may not write there: run in a folder of your own "
+        f"(--directory), or have root share this one: chmod -R g+rwXs {folder}, of a group that you both are in, and "
+        "umask 002"
+    )

@@ -2,7 +2,7 @@
 import re
 
 # These look whether reads are whole and of this genome, or say where a job runs: no result is another for what they become.
-ONLY_LOOK = {f"GPD_{name}" for name in "LAUNCH READS SAME_GENOME MAPPING_RATES BLOCKS EXPRESSION BWA_SHM".split()}
+ONLY_LOOK = {f"GPD_{name}" for name in "LAUNCH READS SAME_GENOME MAPPING_RATES BLOCKS EXPRESSION".split()}
 OTHER_FILES, OTHER_SCRIPTS = "other files: ", "other scripts: "  # how the parameters begin
 # Snakemake does not note a value of this kind: what was made before there were these parameters stays current.
 AS_BEFORE = Path()

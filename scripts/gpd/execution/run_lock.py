@@ -14,6 +14,7 @@ import errno
 import fcntl
 import json
 import os
+import shlex
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -61,8 +62,11 @@ def hold(
     `check` is told whether it names somebody on this machine, who was killed then; of others nobody knows. Warns where
     the file system has no locks, and says what counts `instead`.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = open_lock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = open_lock(path)
+    except PermissionError as error:
+        raise GpdError(_closed(path, folder)) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -82,6 +86,19 @@ def hold(
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _closed(path: Path, folder: Path) -> str:
+    """What to do where another user has this folder's runs; Snakemake and jobs would write there, too."""
+    there = next(each for each in (path, path.parent, folder, *folder.absolute().parents) if os.path.lexists(each))
+    try:
+        owner = there.owner()
+    except KeyError:  # of another machine
+        owner = f"user {there.stat().st_uid}"
+    return (
+        f"{there}: {owner}'s, and you may not write there: run in a folder of your own (--directory), or have {owner} "
+        f"share this one: chmod -R g+rwXs {shlex.quote(str(folder))}, of a group that you both are in, and umask 002"
+    )
 
 
 def _note(descriptor: int) -> dict[str, Any]:
