@@ -27,11 +27,12 @@ class Experiment(Cohort):
 
 
 def tiny_experiment(folder: Path, samples: Sequence[str] = ("A1", "A2", "B1", "B2"), lanes: int = 2) -> Experiment:
-    """Two conditions, named by the first letter of their samples; planned but never run."""
+    """Two conditions, named by the first letter of their samples, of too few reads to tell their library."""
     genome = random_sequence(2000, seed=1)
     (folder / "genome.fa").write_text(f">chr1\n{genome}\n")
     (folder / "genes.gtf").write_text(GENES)
     config = {"pipeline": "tuxedo", "reference": {"fasta": "genome.fa"}, "annotation": "genes.gtf"}
+    config["strandedness"] = "fr-unstranded"
     made = Experiment(folder, config)
     first, second = sample_pairs(genome, 20, seed=2)
     for sample in samples:

@@ -116,6 +116,8 @@ def fail(cohort: Cohort, target: str, *rules: str) -> None:
 def test_transcripts_of_a_large_cohort_are_merged(tmp_path, given):
     cohort = tiny_experiment(tmp_path, ["A"], 1)
     enlarge(cohort, {"results/assemble/{}.gtf": tmp_path / "genes.gtf"})
+    (tmp_path / "results/library_type").mkdir()
+    (tmp_path / "results/library_type/library_type.txt").write_text("fr-unstranded\n")
     cohort.conditions = {sample: f"c{number % 2}" for number, sample in enumerate(SAMPLES)}
     fail(cohort, "results/merge/transcripts.gtf", "reference", "annotation", "merge")
     listed = Path(f"{given}.last").read_text()

@@ -119,7 +119,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "known_indels": (["another.vcf"], {"indexed_vcf"}),
     },
     "hisat2": {
-        "leave_out": (["A2"], {"merge", "strandedness", "mapping_rates_files", "expression_files"}),
+        "leave_out": (["A2"], {"library_type", "strandedness", "mapping_rates_files", "expression_files"}),
         "qc.action": ("stop", {"quality_gate"}),
         "annotation": ("others.gtf", {"annotation"}),
         "aligner": ("tophat2", {"bowtie2_index", "transcript_sequences"}),

@@ -19,7 +19,7 @@ SHARE_OF_RRNA, DEGRADED_PART = 0.33, 0.4
 A, B = [f"A{number}" for number in (1, 2, 3)], [f"B{number}" for number in (1, 2)]
 SWAPPED, STRAND, RIBOSOMES, DEGRADED = "SWAPPED", "STRAND", "RIBOSOMES", "DEGRADED"
 SHEET = dict.fromkeys([*A, SWAPPED, STRAND], "a") | dict.fromkeys([*B, RIBOSOMES, DEGRADED], "b")
-TABLE = "results/qc/samples.tsv"
+TABLE, TYPE = "results/qc/samples.tsv", "results/library_type/library_type.txt"
 
 
 def strand(gene: int) -> str:
@@ -184,3 +184,20 @@ def test_a_gate_stops_who_fails_and_says_why(judged):
     assert [(judged.folder / path).exists() for path in gates] == [True, False, False]
     assert f"error: {STRAND}: strandedness fr-firststrand in the config, fr-secondstrand by reads (" in ran.output
     assert f"error: {DEGRADED}: five_prime " in ran.output
+
+
+def test_cufflinks_waits_for_the_library_type_that_reads_tell(judged):
+    """A sample's own one, and what takes all samples for one type of all."""
+    judged.config |= {"qc": {}, "strandedness": "fr-firststrand"}
+    targets = [f"results/quantify/{sample}.cxb" for sample in ("A1", STRAND)]
+    ran = judged.snakemake("--keep-going", "--", *targets)
+    assert ran.exit_code != 0
+    assert [(judged.folder / path).exists() for path in targets] == [True, False]
+    assert f"error: sample {STRAND}: strandedness is fr-firststrand in the config, but " in ran.output
+    judged.config["strandedness"] = "auto"
+    ran = judged.snakemake(
+        "--keep-going", "--rerun-triggers", "mtime", "--forcerun", "read_strands", "--", *targets, TYPE
+    )
+    assert ran.exit_code != 0
+    assert all((judged.folder / path).exists() for path in targets)
+    assert f"8 are fr-firststrand by their reads, but {STRAND} (fr-secondstrand): leave those out" in ran.output

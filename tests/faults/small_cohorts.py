@@ -234,8 +234,9 @@ def tuxedo(folder: Path, samples: tuple[str, ...] = REPLICATES, *, large: bool =
         spliced = genome[100:400] + genome[600:900]
         first, second = sample_pairs(spliced, 200, seed=20 + number)
         more = sample_pairs(genome[1200:1900], 100 * (number + 1), seed=30 + number)
-        reads = first + [(f"x{name}", bases) for name, bases in more[0]]
-        mates = second + [(f"x{name}", bases) for name, bases in more[1]]
+        # of the gene on the other strand the other way round: one library type
+        reads = first + [(f"x{name}", bases) for name, bases in more[1]]
+        mates = second + [(f"x{name}", bases) for name, bases in more[0]]
         if large and sample == STRUCK:
             add_pairs(made, sample, many(sample_pairs(spliced, MANY_PAIRS, seed=40)), level=0)
         else:

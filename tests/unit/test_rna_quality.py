@@ -282,7 +282,9 @@ def test_reads_of_which_it_is_not_known_what_is_mapped():
         ("fr-firststrand", "", "pass"),
         ("fr-firststrand", "fr-secondstrand", "fail"),
         ("fr-firststrand", "fr-unstranded", "fail"),
-        ("fr-unstranded", "fr-firststrand", "warn"),
+        ("fr-unstranded", "fr-firststrand", "fail"),
+        ("auto", "fr-firststrand", "pass"),
+        ("auto", "", "pass"),
     ],
 )
 def test_a_library_of_another_type(declared, found, verdict):
@@ -290,6 +292,18 @@ def test_a_library_of_another_type(declared, found, verdict):
     rows = {"S1": row}
     verdicts.judge_all(rows, COLUMNS, verdicts.kind_of(None, False), {})
     assert rows["S1"]["verdict"] == verdict
+
+
+def test_a_library_of_another_type_than_most_is_wrong_where_reads_shall_tell_it():
+    found = {"S1": "fr-firststrand", "S2": "fr-secondstrand", "S3": "", "S4": "fr-firststrand"}
+    rows = {
+        sample: {"strandedness": "auto", "strandedness_found": each, "sense": 0.99, "condition": ""}
+        for sample, each in found.items()
+    }
+    verdicts.judge_all(rows, COLUMNS, verdicts.kind_of(None, False), {})
+    assert {sample: row["reason"] for sample, row in rows.items() if row["verdict"] != "pass"} == {
+        "S2": "strandedness fr-firststrand of most samples, fr-secondstrand by reads (99% on the gene's strand)"
+    }
 
 
 def test_each_figure_has_its_column():

@@ -196,6 +196,60 @@ def test_unstranded_data_declared_stranded_are_warned_about(tmp_path):
     ]
 
 
+def record(declared, found, reads=900, sense=0.01):
+    return {"declared": declared, "found": found, "reads": reads, "sense": sense}
+
+
+@pytest.mark.parametrize(
+    ("of_sample", "library"),
+    [
+        (record("auto", "fr-firststrand"), "fr-firststrand"),
+        (record("fr-firststrand", "fr-firststrand"), "fr-firststrand"),
+        (record("fr-secondstrand", "", 3, 1.0), "fr-secondstrand"),  # too few reads to contradict it
+        (record("fr-secondstrand", "", 900, 0.72), "fr-secondstrand"),
+    ],
+)
+def test_library_type_of_a_sample(of_sample, library):
+    assert strandedness.library("S1", of_sample) == library
+
+
+@pytest.mark.parametrize(
+    ("of_sample", "error"),
+    [
+        (
+            record("fr-unstranded", "fr-firststrand"),
+            "sample S1: strandedness is fr-unstranded in the config, but 1% of its 900 reads in genes lie on the "
+            "gene's strand, as in fr-firststrand libraries: correct it, or set strandedness: auto",
+        ),
+        (
+            record("auto", "", 3, 1.0),
+            "sample S1: its library type cannot be told: 3 of its reads lie on genes of one strand, and 200 are "
+            "needed: set strandedness, or leave the sample out (leave_out)",
+        ),
+        (
+            record("auto", "", 900, 0.72),
+            "sample S1: its library type cannot be told: 72% of its 900 reads in genes lie on the gene's strand, which "
+            "is neither half of them nor nearly all or none: set strandedness, or leave the sample out (leave_out)",
+        ),
+    ],
+)
+def test_a_library_type_that_reads_contradict_or_do_not_tell_is_refused(of_sample, error):
+    with pytest.raises(strandedness.LibraryError) as raised:
+        strandedness.library("S1", of_sample)
+    assert str(raised.value) == error
+
+
+def test_samples_of_different_libraries_are_named():
+    records = {f"S{number}": record("auto", "fr-firststrand") for number in range(9)}
+    assert strandedness.libraries(records) == "fr-firststrand"
+    with pytest.raises(strandedness.LibraryError) as raised:
+        strandedness.libraries(records | {"X.1": record("auto", "fr-unstranded", sense=0.5)})
+    assert str(raised.value) == (
+        "samples of different library types are not compared: 9 are fr-firststrand by their reads, but X.1 "
+        "(fr-unstranded): leave those out (leave_out), or run them apart"
+    )
+
+
 # ---- loci that are passed over
 
 SKIPPED = """\

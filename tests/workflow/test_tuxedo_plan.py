@@ -93,14 +93,27 @@ def test_what_takes_all_samples_waits_for_verdicts_where_samples_that_fail_stop_
     assert not {"quality", "expression", "gene_counts"} & set(jobs)
 
 
+def test_reads_tell_the_library_type_where_the_config_does_not(experiment):
+    """To Cufflinks' tools; the aligners come before."""
+    del experiment.config["strandedness"]
+    planned = plan(experiment)
+    check_aligner(planned.commands, None, single=False)
+    for rule, program in (
+        ("assemble", "cufflinks"),
+        ("quantify", "cuffquant"),
+        ("differential_expression", "cuffdiff"),
+    ):
+        assert '--library-type "$library"' in planned.commands[rule].partition(f"{program} ")[2]
+    assert planned.jobs["read_strands"] == 4 and planned.jobs["library_type"] == 1
+    experiment.config |= TOPHAT
+    assert "--library-type fr-unstranded" in commands(experiment)["tophat2"]
+
+
 @pytest.mark.deep
-@pytest.mark.parametrize(
-    ("strandedness", "number"), [("fr-unstranded", 0), ("fr-secondstrand", 1), ("fr-firststrand", 2)]
-)
-def test_counts_are_of_the_strand_and_of_pairs(experiment, strandedness, number):
-    experiment.config["strandedness"] = strandedness
-    words = line_of(commands(experiment)["gene_counts"], "featureCounts")
-    assert f"-p --countReadPairs -s {number} -F SAF" in " ".join(words)
+def test_counts_are_of_the_strand_and_of_pairs(usual):
+    text = usual.commands["gene_counts"]
+    assert "featurecounts < results/read_strands/B2.json" in text
+    assert '-p --countReadPairs -s "$strand" -F SAF' in " ".join(line_of(text, "featureCounts"))
 
 
 @pytest.mark.deep
@@ -118,7 +131,6 @@ def test_cuffdiff_gets_each_conditions_replicates(experiment):
     assert "results/quantify/A1.cxb,results/quantify/A2.cxb results/quantify/B1.cxb,results/quantify/B2.cxb" in text
     assert "--library-norm-method quartile --dispersion-method per-condition --FDR 0.1" in text
     for tool in (words, line_of(texts["quantify"], "cuffquant")):
-        assert "--library-type fr-secondstrand" in " ".join(tool)
         assert '--frag-bias-correct "$fasta" --multi-read-correct' in " ".join(tool)
     for rule in ("quantify", "differential_expression"):
         assert "fasta=results/reference/genome.fa" in texts[rule]
@@ -130,6 +142,7 @@ def run_stand_in(command: str, folder: Path, script: str) -> subprocess.Complete
     stand_in = folder / "cuffdiff"
     stand_in.write_text(f"#!/bin/sh\n{script}")
     stand_in.chmod(0o755)
+    command = command.replace("$(cat results/library_type/library_type.txt)", "fr-unstranded")
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", command],
         env=os.environ

@@ -246,12 +246,13 @@ def excluded_samples_table():
 
 
 def gates():
-    """What steps of all samples wait for, where a sample that fails (qc) is dropped or stops the run.
+    """What steps of all samples wait for: one library type, and no sample that fails (qc) where it is dropped or stops the run.
 
     Ancient: nothing of a gate is in their results, and one that is made anew makes them no other.
     """
     passed = [] if config["qc"]["action"] == "warn" else expand("results/quality_gate/{sample}.tsv", sample=samples)
-    return [*map(ancient, passed)]
+    one_library = ["results/library_type/library_type.txt"] if config["pipeline"] == "tuxedo" else []
+    return [*map(ancient, one_library + passed)]
 
 
 def read_files():

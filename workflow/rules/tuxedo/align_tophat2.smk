@@ -104,7 +104,7 @@ rule tophat2:
         reads=tophat_reads,
         distance=tophat_distance,
         given_distance=[config["inner_distance"], config["inner_distance_sd"]],
-        library=config["strandedness"],
+        library=config["strandedness"].replace("auto", "fr-unstranded"),
         novel="--no-novel-juncs" if config["assembly"] == "reference_only" else "",
     shell:
         bound(

@@ -4,6 +4,7 @@
 rule assemble:
     input:
         bam="results/align/{sample}.bam",
+        strands="results/read_strands/{sample}.json",
         genes=GENES,
         fasta="results/reference/genome.fa",
         mask=mask,
@@ -23,9 +24,10 @@ rule assemble:
         bound(
             "assemble",
             """
+            library=$({params.python} "$GPD_STRANDEDNESS" library {wildcards.sample:q} < {input.strands:q})
             genes={input.genes:q} fasta={input.fasta:q} mask={input.mask:q}
-            cufflinks --quiet --no-update-check -p {threads} {params.library} {params.guide} {params.passed_over} \\
-                -o "$TMPDIR" {input.bam:q}
+            cufflinks --quiet --no-update-check -p {threads} --library-type "$library" {params.library} {params.guide} \\
+                {params.passed_over} -o "$TMPDIR" {input.bam:q}
             mv "$TMPDIR/skipped.gtf" {output.skipped:q}
             mv "$TMPDIR/transcripts.gtf" {output.gtf:q}
             """,

@@ -2,6 +2,7 @@
 from snakemake.logging import logger
 
 GENES, MASK = "results/reference/genes.gtf", "results/reference/mask.gtf"
+LIBRARY_TYPE = "results/library_type/library_type.txt"
 FINAL_BAM = "results/align/{sample}.bam"
 # MultiQC recognises HISAT2's summary by its content, TopHat's by its name
 SUMMARY = {"hisat2": "results/align/{sample}.summary.txt", "tophat2": "results/align/{sample}.align_summary.txt"}
@@ -131,10 +132,9 @@ def statistics():
 # ---- arguments ---------------------------------------------------------------------------------------
 
 
-# Of Cufflinks' tools: how the libraries were made, and which corrections are made
+# Of Cufflinks' tools: fragments' lengths, and which corrections are made
 LIBRARY = (
-    f"--library-type {config['strandedness']}"
-    f" --frag-len-mean {config['fragment_length']} --frag-len-std-dev {config['fragment_length_sd']}"
+    f"--frag-len-mean {config['fragment_length']} --frag-len-std-dev {config['fragment_length_sd']}"
     + (' --frag-bias-correct "$fasta"' if config["bias_correction"] else "")
     + (" --multi-read-correct" if config["multi_read_correction"] else "")
 )
@@ -158,7 +158,11 @@ def hisat2_reads(wildcards):
 
 
 def hisat2_strandness(wildcards):
-    """The library type in HISAT2's letters: that of both mates, or of single-end reads, the first letter."""
+    """The library type in HISAT2's letters: that of both mates, or of single-end reads, the first letter.
+
+    Where reads shall tell it, HISAT2 does not know it yet. Cufflinks then takes the strand of reads without a junction
+    from the library type, as HISAT2 would have.
+    """
     letters = {"fr-firststrand": "RF", "fr-secondstrand": "FR"}.get(config["strandedness"], "")
     letters = letters if is_paired(wildcards.sample) else letters[:1]
     return f"--rna-strandness {letters}" if letters else ""

@@ -7,6 +7,7 @@ rule differential_expression:
         cxb=expand("results/quantify/{sample}.cxb", sample=samples),
         transcripts=transcripts,
         fasta="results/reference/genome.fa",
+        library=LIBRARY_TYPE,
         gates=gates(),
     output:
         expand("results/differential_expression/{table}", table=TABLES),
@@ -34,9 +35,10 @@ rule differential_expression:
         bound(
             "differential_expression",
             """
+            library=$(cat {input.library:q})
             folder={params.folder:q} fasta={input.fasta:q}
             compare() {{
-                cuffdiff --no-update-check -p $GPD_THREADS {params.library} -L {params.labels:q} \\
+                cuffdiff --no-update-check -p $GPD_THREADS --library-type "$library" {params.library} -L {params.labels:q} \\
                     --library-norm-method {params.normalization} --dispersion-method {params.dispersion} \\
                     --FDR {params.fdr} --min-alignment-count {params.min_alignments} \\
                     -o "$folder" {input.transcripts:q} {params.replicates} 2>&1 \\

@@ -46,6 +46,7 @@ rule gene_counts:
         bam="results/align/{sample}.bam",
         bai="results/align/{sample}.bam.bai",
         genes=GENES,
+        strands="results/read_strands/{sample}.json",
     output:
         "results/gene_counts/{sample}.tsv",
     conda:
@@ -54,17 +55,17 @@ rule gene_counts:
     resources:
         mem_mb=2000,
     params:
-        strand={"fr-unstranded": 0, "fr-secondstrand": 1, "fr-firststrand": 2}[config["strandedness"]],
         pairs=lambda wildcards: "-p --countReadPairs" if is_paired(wildcards.sample) else "",
     # featureCounts takes a file without alignments for another library than was said
     shell:
         bound(
             "qc",
             """
+            strand=$({params.python} "$GPD_STRANDEDNESS" featurecounts < {input.strands:q})
             {params.python} "$GPD_MATRICES" exons < {input.genes:q} > "$TMPDIR/exons.saf"
             samtools idxstats {input.bam:q} > "$TMPDIR/contigs"
             if awk '$3 + $4 {{ found = 1 }} END {{ exit !found }}' "$TMPDIR/contigs"; then
-                featureCounts -T {threads} {params.pairs} -s {params.strand} -F SAF -a "$TMPDIR/exons.saf" \\
+                featureCounts -T {threads} {params.pairs} -s "$strand" -F SAF -a "$TMPDIR/exons.saf" \\
                     --tmpDir "$TMPDIR" -o "$TMPDIR/counts" {input.bam:q}
                 {params.python} "$GPD_MATRICES" table --exons "$TMPDIR/exons.saf" --counts "$TMPDIR/counts" > {output:q}
             else

@@ -4,6 +4,7 @@
 rule quantify:
     input:
         bam="results/align/{sample}.bam",
+        strands="results/read_strands/{sample}.json",
         transcripts=transcripts,
         fasta="results/reference/genome.fa",
         mask=mask,
@@ -21,9 +22,10 @@ rule quantify:
         bound(
             "quantify",
             """
+            library=$({params.python} "$GPD_STRANDEDNESS" library {wildcards.sample:q} < {input.strands:q})
             fasta={input.fasta:q} mask={input.mask:q}
-            cuffquant --quiet --no-update-check -p {threads} {params.library} {params.passed_over} -o "$TMPDIR" \\
-                {input.transcripts:q} {input.bam:q}
+            cuffquant --quiet --no-update-check -p {threads} --library-type "$library" {params.library} \\
+                {params.passed_over} -o "$TMPDIR" {input.transcripts:q} {input.bam:q}
             mv "$TMPDIR/abundances.cxb" {output:q}
             """,
         )

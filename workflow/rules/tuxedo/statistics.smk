@@ -26,6 +26,28 @@ rule read_strands:
         )
 
 
+rule library_type:
+    """The one library type of all samples: what takes them together waits for it."""
+    input:
+        expand("results/read_strands/{sample}.json", sample=samples),
+    output:
+        LIBRARY_TYPE,
+    log:
+        "logs/library_type/library_type.log",
+    conda:
+        "../../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound(
+            "qc",
+            """
+            printf '%s\\n' {input:q} | {params.python} "$GPD_STRANDEDNESS" libraries > {output:q}
+            """,
+            rule="library_type",
+        )
+
+
 rule skipped_loci:
     """The loci that Cufflinks' tools passed over: listed, counted for the MultiQC page, and warned of."""
     input:

@@ -14,6 +14,7 @@ Standard library only.
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 
 EXOME_BASES = 10_000_000  # called bases from which regions are an exome's, not a panel's
 FEWEST = 10  # samples, from which one is compared with the others
+AUTO = "auto"  # the library type is what reads say
 OUTLIER, RATIO = "outlier_z", "chromosome_depth"
 SEXES = {"male": "XY", "m": "XY", "xy": "XY", "female": "XX", "f": "XX", "xx": "XX"}
 UNKNOWN_SEX = "no contigs with reads are known as X and Y; qc.sex_contigs in the config names them"
@@ -110,8 +112,9 @@ def findings(
     ratios: Mapping[str, float],
     thresholds: Mapping[str, Mapping[str, float]],
     unjudged_sex: str = "",
+    library: str = "",
 ) -> Iterator[tuple[str, str]]:
-    """(level, reason) of all that is wrong with a sample."""
+    """(level, reason) of all that is wrong with a sample; `library` is the type of most samples."""
     if "nearer_to" in row:
         yield "warn", f"condition {row['condition']} in the sheet, nearer to samples of {row['nearer_to']}"
     for name, least in ((column.name, column.threshold == "at least") for column in columns if column.threshold):
@@ -120,7 +123,7 @@ def findings(
             bound, side = bounds[level], "below" if least else "above"
             yield level, f"{name} {beside(row[name], bound)} is {side} {bound:g}"
     yield from sex_findings(row, unjudged_sex)
-    yield from library_findings(row)
+    yield from library_findings(row, library)
     for name, ratio in ratios.items():
         if level := judge(abs(ratio - 1), thresholds.get(RATIO, {})):
             yield level, f"depth of {name} is {ratio:.2f} times the usual"
@@ -160,15 +163,19 @@ def known_findings(row: Row) -> Iterator[tuple[str, str]]:
         yield "fail", f"its genotypes are those of nobody known (kinship {own})"
 
 
-def library_findings(row: Row) -> Iterator[tuple[str, str]]:
-    """A library of another type: reads on the wrong strand are not counted, those of an unstranded one by half."""
+def library_findings(row: Row, library: str) -> Iterator[tuple[str, str]]:
+    """A library of another type than was said, or than most samples have: Cufflinks' steps refuse it."""
     found, declared = row.get("strandedness_found"), row.get("strandedness")
-    if found and found != declared:
-        level = "warn" if declared == "fr-unstranded" else "fail"
-        yield (
-            level,
-            f"strandedness {declared} in the config, {found} by reads ({row['sense']:.0%} on the gene's strand)",
-        )
+    expected, where = (library, "of most samples") if declared == AUTO else (declared, "in the config")
+    if found and found != expected:
+        sense = f"{row['sense']:.0%} on the gene's strand"
+        yield "fail", f"strandedness {expected} {where}, {found} by reads ({sense})"
+
+
+def usual_library(rows: Iterable[Row]) -> str:
+    """The type of most samples, by their reads."""
+    found = Counter(row["strandedness_found"] for row in rows if row.get("strandedness_found"))
+    return found.most_common(1)[0][0] if found else ""
 
 
 def judge(value: float, bounds: Mapping[str, float], least: bool = False) -> str:
@@ -192,9 +199,11 @@ def judge_all(
     thresholds = {name: found[kind] for name, found in of_kinds.items() if kind in found}
     scores = robust_z(rows, (column.name for column in columns if column.compared))
     ratios = contig_ratios(rows, kind != "genome")
+    library = usual_library(rows.values())
     for sample, row in rows.items():
         row["sample_name"] = sample
-        found = list(findings(row, columns, scores[sample], ratios.get(sample, {}), thresholds, unjudged_sex))
+        of_sample = (scores[sample], ratios.get(sample, {}), thresholds, unjudged_sex, library)
+        found = list(findings(row, columns, *of_sample))
         found.sort(key=lambda each: LEVELS.index(each[0]), reverse=True)
         row |= {"verdict": found[0][0] if found else "pass", "reason": "; ".join(reason for _, reason in found)}
     return scores
