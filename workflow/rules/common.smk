@@ -252,7 +252,7 @@ def gates():
     """
     passed = [] if config["qc"]["action"] == "warn" else expand("results/quality_gate/{sample}.tsv", sample=samples)
     one_library = ["results/library_type/library_type.txt"] if config["pipeline"] == "tuxedo" else []
-    return [*map(ancient, one_library + passed)]
+    return [*map(ancient, [*one_library, *passed])]
 
 
 def read_files():
