@@ -215,7 +215,7 @@ def tools() -> str:
         rows.append((code(tool.command), tool.minimum, package, environment, ", ".join(tool.needed_by), tool.purpose))
     return page(
         "Tools",
-        "scripts/gpd/machines/tools.tsv",
+        "workflow/tools.tsv",
         "`make setup` installs what is missing, as far as the distribution has it. `gpd doctor` lists what it finds.",
         table(("command", "from version", "Debian package", "conda environment", "needed by", "purpose"), rows),
     )

@@ -1,4 +1,4 @@
-# System tools by the table in scripts/gpd/machines/tools.tsv: through apt, else from conda when the workflow runs.
+# System tools by the table in workflow/tools.tsv: through apt, else from conda when the workflow runs.
 # Sourced by install.
 
 # route is where the workflow's tools come from: `path` (they are installed) or `conda` (snakemake --sdm conda).

@@ -111,7 +111,7 @@ class Machine:
         for made in (self.bin, self.spare, self.sbin, self.clone / "envs/gatk", self.clone / "scripts/gpd/machines"):
             made.mkdir(parents=True)
         shutil.copytree(ROOT / "scripts/setup", self.clone / "scripts/setup")
-        for name in ("scripts/gpd/machines/tools.tsv", "envs/gatk/pom.xml", "requirements.lock", "pyproject.toml"):
+        for name in ("workflow/tools.tsv", "envs/gatk/pom.xml", "requirements.lock", "pyproject.toml"):
             shutil.copy(ROOT / name, self.clone / name)
         for name in COREUTILS.split():
             (self.bin / name).symlink_to(shutil.which(name))

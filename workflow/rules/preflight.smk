@@ -84,5 +84,19 @@ def of_disks(needs, temporary):
     return preflight.disk(wanted, len(needs), preflight.free, preflight.taken)
 
 
+def require_tools():
+    """End where a tool that a planned job calls is missing, broken or too old; not where jobs bring theirs or run elsewhere."""
+    brought = workflow.deployment_settings.deployment_method
+    if PREFLIGHT == "none" or brought or not workflow.local_exec:
+        return
+    tools = load(source("checks/tools.py"))
+    rules = {job.rule for job in workflow.dag.needrun_jobs()}
+    texts = [(rule.shellcmd or "").replace("{params.bwa}", config["mapper"]) for rule in rules]
+    table = tools.read_table(workflow.source_path("../tools.tsv"))
+    rows = [row for row in table if config["pipeline"] in row["needed_by"]]
+    if errors := tools.errors(tools.called(rows, texts)):
+        sys.exit("\n".join(errors))
+
+
 if workflow.is_main_process and PLANS and PREFLIGHT != "none":
     look_ahead()

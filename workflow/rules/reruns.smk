@@ -148,3 +148,4 @@ if workflow.is_main_process:
             refuse_other_genome()
             if os.environ.get("GPD_AGAIN") == "refuse":
                 refuse_again()
+            require_tools()

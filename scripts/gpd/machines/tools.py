@@ -1,4 +1,4 @@
-"""The tools that the pipelines need (`tools.tsv`, beside this file): whether they are here, run and are new enough."""
+"""The tools that the pipelines need (`workflow/tools.tsv`): whether they are here, run and are new enough."""
 
 import csv
 import re
@@ -6,14 +6,14 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
 
+from gpd.paths import ROOT
 from gpd.processes import ProcessError, run
 
-TABLE = Path(__file__).with_name("tools.tsv")
+TABLE = ROOT / "workflow" / "tools.tsv"
 NOT_PIPELINES = {"demo", "lab", "setup"}
 TIMEOUT_S = 60.0
 
