@@ -112,6 +112,7 @@ class Machine:
             made.mkdir(parents=True)
         shutil.copytree(ROOT / "scripts/setup", self.clone / "scripts/setup")
         for name in ("workflow/tools.tsv", "envs/gatk/pom.xml", "requirements.lock", "pyproject.toml"):
+            (self.clone / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.clone / name)
         for name in COREUTILS.split():
             (self.bin / name).symlink_to(shutil.which(name))

@@ -152,6 +152,20 @@ def test_a_java_that_finds_no_walker_is_refused_before_any_job(with_jar):
     assert "Job stats" not in ran.output
 
 
+@pytest.mark.deep
+def test_a_jar_that_lacks_a_walker_is_refused_before_any_job(with_jar):
+    java = stand_in(with_jar.folder / "java", answer=ASKS)
+    lacks = (
+        "*BaseRecalibrator*) echo '##### ERROR MESSAGE: Could not find walker with name: BaseRecalibrator'; exit 1 ;;"
+    )
+    java.write_text(java.read_text().replace("echo '#####", f'case "$*" in {lacks} esac\necho \'#####', 1))
+    with_jar.config["gatk3_java"] = str(java)
+    ran = with_jar.snakemake("--dry-run")
+    assert (ran.exit_code, "Could not find walker with name: BaseRecalibrator" in ran.output) == (1, True)
+    with_jar.config |= {"bqsr": "none", "known_sites": []}
+    assert with_jar.snakemake("--dry-run").exit_code == 0
+
+
 WITHOUT = {
     "none": (
         None,
@@ -200,9 +214,12 @@ def test_conda_brings_java_8_to_a_jar_that_holds_the_walkers(with_jar):
     assert "config: gatk3_jar GATK 3.jar: is no jar that can be read" in refused.output
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("org/broadinstitute/hellbender/Main.class", "")
-    assert "has no RealignerTargetCreator: it is not GATK 3" in with_jar.snakemake("--dry-run", "--sdm", "conda").output
-    with zipfile.ZipFile(jar, "w") as archive:
-        archive.writestr("org/broadinstitute/gatk/tools/walkers/indels/RealignerTargetCreator.class", "")
+    assert "has no HaplotypeCaller: it is not GATK 3" in with_jar.snakemake("--dry-run", "--sdm", "conda").output
+    for lacking, walker in (("BaseRecalibrator", "haplotypecaller/HaplotypeCaller"), ("", "bqsr/BaseRecalibrator")):
+        with zipfile.ZipFile(jar, "a") as archive:
+            archive.writestr(f"org/broadinstitute/gatk/tools/walkers/{walker}.class", "")
+        said = with_jar.snakemake("--dry-run", "--sdm", "conda").output
+        assert bool(lacking) == (f"has no {lacking}: it is not GATK 3, or not all of it" in said)
     ran = with_jar.snakemake("--dry-run", "--sdm", "conda")
     assert "config: " not in ran.output
     assert "Building DAG of jobs..." in ran.output, "which wants conda itself next"

@@ -8,7 +8,8 @@ gatk3_java = load(source("germline/gatk3_java.py"))
 
 jar, by_conda = config["gatk3_jar"], DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 # What does not start is refused before any job, not after all mapping.
-java8, reason = gatk3_java.start(jar, config["gatk3_java"], os.environ, by_conda, workflow.is_main_process)
+tried = gatk3_java.walkers(config) if workflow.is_main_process else []
+java8, reason = gatk3_java.start(jar, config["gatk3_java"], os.environ, tried, by_conda)
 if reason:
     sys.exit(f"config: gatk3_jar{jar and f' {jar}'}: {reason}")
 environment |= dict(GPD_JAVA8=java8)

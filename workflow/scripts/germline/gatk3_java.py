@@ -1,7 +1,7 @@
 """How GATK 3 is started: its jar, which its users bring, under Java 8 alone, or their own command gatk3.
 
 No conda package holds the jar, for its licence: bioconda's has a wrapper that looks for one. Other Javas start GATK 3
-as well, and it prints its version, but it finds none of its walkers; so a walker is started to see.
+as well, and it prints its version, but it finds none of its walkers, and some jars lack some: each is started to see.
 The workflow loads this file by its path; `gpd doctor` runs it, and it prints the Java it finds.
 """
 
@@ -11,44 +11,53 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 FOLDERS = ("/usr/lib/jvm", "/opt")
-WALKER = "RealignerTargetCreator"
 WANTED = "GATK 3 runs under Java 8 alone: name one in gatk3_java or JAVA8_HOME, or let conda bring it (--sdm conda)"
 JAR = "name GenomeAnalysisTK.jar of GATK 3.8 there"
 TIMEOUT_S = 60
 
 
+def walkers(config: dict) -> list[str]:
+    """What a configuration calls of GATK 3, of what not every jar has."""
+    found = ["RealignerTargetCreator"] if config["realigner"] == "gatk3" else []
+    if config["gatk"] == "gatk3":
+        found += ["HaplotypeCaller", *(["BaseRecalibrator"] if config["bqsr"] != "none" else [])]
+    return found
+
+
 def start(
-    jar: str, named: str, environment: Mapping[str, str], by_conda: bool = False, is_tried: bool = True
+    jar: str, named: str, environment: Mapping[str, str], tried: Sequence[str], by_conda: bool = False
 ) -> tuple[str, str]:
-    """The Java for the jar, empty where a command gatk3 is taken; and why GATK 3 does not start, of gatk3_jar."""
+    """The Java for the jar, empty where a command gatk3 is taken; and why the walkers do not start, of gatk3_jar."""
     if not jar:
-        return "", _command_fault(environment, by_conda) if is_tried else ""
+        return "", _command_fault(environment, by_conda, tried) if tried else ""
     if by_conda and not named and "JAVA8_HOME" not in environment:
-        return "java", _jar_fault(jar) if is_tried else ""  # that of the rule's environment, which is not made yet
+        return "java", _jar_fault(jar, tried) if tried else ""  # that of the rule's environment, which is not made yet
     java, reason = find(named, environment)
-    return java, (fault(java, jar) if is_tried else "") if java else reason
+    return java, (fault(java, jar, tried) if tried else "") if java else reason
 
 
-def _command_fault(environment: Mapping[str, str], by_conda: bool) -> str:
+def _command_fault(environment: Mapping[str, str], by_conda: bool, tried: Sequence[str]) -> str:
     if by_conda:
         return f"empty: no conda package brings the jar of GATK 3; {JAR}"
     if not (command := shutil.which("gatk3", path=environment.get("PATH"))):
         return f"empty, and no command gatk3 is on the PATH; {JAR}"
-    reason = _walker_fault([command])
+    reason = _walkers_fault([command], tried)
     return reason and f"empty, and {command} does not start its walkers: {reason}; {JAR}"
 
 
-def _jar_fault(jar: str) -> str:
+def _jar_fault(jar: str, tried: Sequence[str]) -> str:
     try:
         with zipfile.ZipFile(jar) as archive:
-            has_walker = any(name.endswith(f"/{WALKER}.class") for name in archive.namelist())
+            classes = {name.rpartition("/")[2] for name in archive.namelist()}
     except (OSError, zipfile.BadZipFile) as error:
         return f"is no jar that can be read: {error}"
-    return "" if has_walker else f"has no {WALKER}: it is not GATK 3"
+    lacking = [walker for walker in tried if f"{walker}.class" not in classes]
+    return f"has no {lacking[0]}: it is not GATK 3, or not all of it" if lacking else ""
 
 
 def find(named: str, environment: Mapping[str, str]) -> tuple[str, str]:
@@ -77,14 +86,19 @@ def _candidates(named: str, environment: Mapping[str, str]) -> Iterator[tuple[st
         yield from (("", str(java)) for java in sorted(Path(folder).glob("*/bin/java")))
 
 
-def fault(java: str, jar: str) -> str:
-    """Why the jar's walkers do not start; empty where one does, and asks for its input."""
-    reason = _walker_fault([java, "-jar", jar])
+def fault(java: str, jar: str, tried: Sequence[str]) -> str:
+    """Why one of the jar's walkers does not start; empty where each does, and asks for its input."""
+    reason = _walkers_fault([java, "-jar", jar], tried)
     return reason and f"does not start its walkers under {java}: {reason}"
 
 
-def _walker_fault(command: list[str]) -> str:
-    output = _output([command[0], "-Xmx500m", *command[1:], "-T", WALKER])
+def _walkers_fault(command: list[str], tried: Sequence[str]) -> str:
+    with ThreadPoolExecutor() as pool:
+        return next(filter(None, pool.map(lambda walker: _walker_fault(command, walker), tried)), "")
+
+
+def _walker_fault(command: list[str], walker: str) -> str:
+    output = _output([command[0], "-Xmx500m", *command[1:], "-T", walker])
     messages = re.findall(r"ERROR MESSAGE: *(.*)", output)
     if messages and "Could not find walker" not in messages[0]:
         return ""
