@@ -1134,6 +1134,36 @@ def test_a_reference_without_alt_contigs_is_not_warned_of(project):
     assert alt_lines(project, "chr21", "chrUn_decoy") == ([], [])
 
 
+@pytest.mark.parametrize(("end", "more"), [("\n", " made up"), ("\n", ""), ("\r\n", "")])
+@pytest.mark.parametrize("par", ["acgt", "N", "n"])
+def test_pseudoautosomal_regions_of_y_that_are_not_masked_are_warned_of(project, monkeypatch, par, end, more):
+    """No index is needed, and of compressed files nothing is said."""
+    monkeypatch.setattr(inputs, "PARS_OF_Y", {400: ((100, 160), (300, 360))})
+    y = "N" * 100 + (par * 60)[:60] + "ACGT" * 35 + (par * 60)[:60] + "N" * 40
+    contigs = {"chr20": "ACGTA" * 101, "chrX": "ACGTG" * 200, "chrY": y, "chrY_random": "A" * 400}
+    records = [
+        f">{name}{more}{end}" + "".join(f"{s[at : at + 60]}{end}" for at in range(0, len(s), 60))
+        for name, s in contigs.items()
+    ]
+    project.write("genome.fa", "".join(records))
+    project.write("dbsnp.vcf", vcf("chr20"))
+
+    def said(fasta="genome.fa"):
+        output = []
+        cohort = tables.read_cohort(project.config | {"reference": {"fasta": fasta}}, SCHEMAS)
+        assert inputs.check(cohort.config, cohort.units, warn=output.append) == []
+        return output
+
+    found = said()
+    assert len(found) == (par == "acgt")
+    for line in found:
+        assert "genome.fa has bases in the pseudoautosomal regions of chrY, which X has, too: reads" in line
+    Path("genome.fa.gz").write_bytes(gzip.compress(Path("genome.fa").read_bytes()))
+    assert said("genome.fa.gz") == []
+    project.write("genome.fa", "".join(records).replace(f">chrY{more}{end}", f">Y{more}{end}"))
+    assert len(said()) == (par == "acgt"), "it is known by its length"
+
+
 def test_of_a_named_index_its_own_alt_file_counts(project):
     for suffix in ("amb", "bwt", "pac", "sa"):
         project.write(f"index.{suffix}", "x")

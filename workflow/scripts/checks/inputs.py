@@ -14,7 +14,7 @@ import struct
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice, takewhile, zip_longest
 from pathlib import Path
 
 HEAD_READS = 1000  # so many reads of each file are looked at
@@ -23,6 +23,12 @@ LOWEST_64, HIGHEST_64 = 59, 106  # the characters of base qualities with offset 
 USUAL_33 = 80  # with offset 33 sequencers write none above: 47
 BUFFER = 1 << 17  # unpacked bytes held at once: a buffer in C makes reading lines twice as fast
 LONGEST_CONTIG = 2**29 - 1  # that BAI and TBI hold
+# the pseudoautosomal regions of Y, counted from 0, by its length: of GRCh37, GRCh38 and T2T-CHM13
+PARS_OF_Y = {
+    59_373_566: ((10_000, 2_649_520), (59_034_049, 59_363_566)),
+    57_227_415: ((10_000, 2_781_479), (56_887_902, 57_217_415)),
+    62_460_029: ((0, 2_458_320), (62_122_808, 62_460_029)),
+}
 BLOCK = 1 << 23  # a reference is scanned in blocks of this size
 
 GZIP = b"\x1f\x8b"
@@ -69,7 +75,11 @@ def check(
         errors += sex_contig_errors(config, contigs)
         if unjudged := unjudged_sex(config, contigs, sex_contigs):
             warn(unjudged) if config["qc"]["action"] == "warn" else errors.append(unjudged)
-        for warning in alt_warnings(config["reference"], contigs) + depth_warnings(config):
+        for warning in (
+            alt_warnings(config["reference"], contigs)
+            + par_warnings(config["reference"], contigs)
+            + depth_warnings(config)
+        ):
             warn(warning)
     if (jar := config["gatk3_jar"]) and (fault := path_fault(jar)):
         errors.append(f"config: gatk3_jar {jar} {fault}")
@@ -468,6 +478,41 @@ def alt_warnings(reference: dict, contigs: Contigs) -> list[str]:
         f"config: reference {reference['fasta']} has {len(alternatives)} ALT contigs ({_few(alternatives)}), but there "
         f"is no {missing}: reads that lie there and on a chromosome get a mapping quality of 0, and calls are lost"
     ]
+
+
+def par_warnings(reference: dict, contigs: Contigs) -> list[str]:
+    """What pseudoautosomal regions do to calls where Y has them, too; of a compressed FASTA it is not known."""
+    fasta, y = reference["fasta"], next((name for name, length in contigs.items() if length in PARS_OF_Y), "")
+    if not y or _start(fasta, 2) == GZIP:
+        return []
+    quarters = [start + (end - start) * part // 4 for start, end in PARS_OF_Y[contigs[y]] for part in (1, 2, 3)]
+    if not _bases_at(fasta, contigs, y, quarters).strip(b"Nn"):
+        return []
+    return [
+        f"config: reference {fasta} has bases in the pseudoautosomal regions of {y}, which X has, too: reads of them "
+        "get a mapping quality of 0, and calls are lost: take a reference in which they are N, or mask them on Y "
+        "(bedtools maskfasta)"
+    ]
+
+
+def _bases_at(fasta: str, contigs: Contigs, name: str, places: Iterable[int]) -> bytes:
+    """The bases at some places of a contig, found without an index by the lengths of those before; else none."""
+    with Path(fasta).open("rb") as file:
+        _, line = file.readline(), file.readline()
+        bases, found = len(line.strip()) or 1, b""
+        least = 0  # where the contig begins, were there nothing but names in the headers
+        for other in takewhile(lambda each: each != name, contigs):
+            ends = -(-contigs[other] // bases) * (len(line) - bases)
+            least += len(f">{other}\n".encode()) + contigs[other] + ends
+        file.seek(least)
+        pattern = rb"^>%b(?:[ \t].*)?\r?\n(.+)" % re.escape(name.encode())
+        if not (match := re.search(pattern, file.read(1 << 20), re.MULTILINE)):
+            return b""
+        bases = len(match[1].strip()) or 1
+        for place in places:
+            file.seek(least + match.start(1) + place // bases * (len(match[1]) + 1) + place % bases)
+            found += file.read(1)
+        return found
 
 
 def sex_contig_errors(config: dict, contigs: Contigs) -> list[str]:
