@@ -108,6 +108,14 @@ def test_failures_are_shown_with_their_cause():
     assert "logs/map/A.log" in text
 
 
+def test_a_cause_that_names_a_hundred_files_is_shown_by_its_ends():
+    paths = ", ".join(f"/projects/cohort/reads/sample_{n}_R1.fastq.gz" for n in range(100))
+    failed = replace(attempt("map", "A", 0, 1, exit_code=1), message=f"not whole: {paths} and no more")
+    text = rendered(run_display.failure_table(summarize([failed], STEPS_OF_TEST).failures))
+    assert "not whole" in text
+    assert len(text.splitlines()) < 30
+
+
 def test_a_step_may_be_done_by_another_rule():
     aligned = replace(attempt("map", "A", 0, 1), rule="take_alignment")
     assert summarize([aligned, attempt("map", "B", 0, 60)], STEPS_OF_TEST).succeeded == ("A", "B")

@@ -14,7 +14,7 @@ from gpd.commands.subcommands import FILE_WIDTH, Subcommands, Terminal, say
 from gpd.machines import launcher
 from gpd.records import ledger_check
 from gpd.records.ledger import Attempt, LedgerError, files, read_ledger, read_records
-from gpd.text.formats import counted
+from gpd.text.formats import brief, counted
 
 NAME = "ledger.jsonl"
 TABLE_WIDTH = 120  # of the table, at least
@@ -135,4 +135,4 @@ def _texts(attempt: Attempt, with_node: bool) -> list[str]:
 def _outcome(attempt: Attempt) -> Text:
     if attempt.succeeded:
         return Text(f"ok, taken from {attempt.taken_from}" if attempt.taken_from else "ok", "green")
-    return Text(": ".join(filter(None, (attempt.cause, attempt.message))) or "failed", "red")
+    return Text(brief(": ".join(filter(None, (attempt.cause, attempt.message)))) or "failed", "red")

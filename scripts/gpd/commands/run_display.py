@@ -16,7 +16,7 @@ from gpd.files import read_bytes
 from gpd.outcomes import COHORT
 from gpd.pipelines import ALTERNATIVES
 from gpd.tables.summary import Failure, Summary
-from gpd.text.formats import some
+from gpd.text.formats import brief, some
 from gpd.text.grid import Grid, group, rich_table
 from gpd.truth.calls import Comparison
 from gpd.truth.expression import ExpressionComparison
@@ -131,7 +131,7 @@ def verdict_lines(table: Path) -> list[str]:
 def failure_table(failures: Iterable[Failure]) -> Table:
     """What failed for good, a row a job."""
     rows = (
-        (one.rule, one.sample, f"{one.cause}: {one.message}" if one.cause else one.message, one.log) for one in failures
+        (one.rule, one.sample, brief(": ".join(filter(None, (one.cause, one.message)))), one.log) for one in failures
     )
     return rich_table(Grid("Failed", ("step", "sample", "cause", "log"), (group(rows),), figures=False))
 

@@ -98,6 +98,12 @@ def some(words: Sequence[str], most: int) -> str:
     return listed(words) if len(words) <= most else f"{', '.join(words[:most])} and {len(words) - most:,} more"
 
 
+def brief(text: str, most: int = 400) -> str:
+    """Both ends of a text that is longer than `most` characters, as one that names a hundred files is."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]} ... ({len(text) - 2 * half:,} characters) ... {text[-half:]}"
+
+
 def visible(text: str) -> str:
     """Return text of anybody without what gives orders to a terminal, or turns text around: that is spelled out.
 
