@@ -56,3 +56,20 @@ def test_a_file_that_is_not_bgzipped_is_copied(tmp_path, packed):
     made, records = ready(cohort)
     assert not made.is_symlink()
     assert records.startswith("chr1\t100\t")
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["text", "bgzip"])
+def test_records_that_gatk_refuses_are_left_out_and_counted(tmp_path, packed):
+    """dbSNP has letters in REF that stand for several bases; BaseRecalibrator fails at the first."""
+    cohort = tiny_cohort(tmp_path, ("S1",), lanes=1)
+    vcf = tmp_path / "known.vcf"
+    vcf.write_text(vcf.read_text() + "chr1\t200\t.\tR\tA\t.\t.\t.\n")
+    if packed:
+        subprocess.run(["bgzip", vcf], check=True)
+        cohort.config["known_sites"] = ["known.vcf.gz"]
+    before = (tmp_path / cohort.config["known_sites"][0]).read_bytes()
+    made, records = ready(cohort)
+    assert not made.is_symlink() and records.startswith("chr1\t100\t") and records.count("\n") == 1
+    (log,) = (tmp_path / "logs/indexed_vcf").glob("*.log")
+    assert "has 1 records whose REF is not made of A, C, G, T and N: left out" in log.read_text()
+    assert (tmp_path / cohort.config["known_sites"][0]).read_bytes() == before

@@ -91,8 +91,12 @@ rule bwa_alt:
         bound("reference", "cat /dev/null {input:q} > {output:q}", rule="bwa_alt")
 
 
+# A record with a letter in REF that stands for several bases, as dbSNP has some: GATK reads no file that has one.
+environment |= dict(GPD_NO_BASES="^[^#\t][^\t]*\t[0-9]+\t[^\t]*\t[ACGTNacgtn]*[^ACGTNacgtn\t]")
+
+
 rule indexed_vcf:
-    """A user's VCF under its role: a link where it is bgzipped, else a copy that is.
+    """A user's VCF under its role: a link where it is bgzipped, else a copy that is, without what GATK refuses.
 
     Its index is a copy of the one beside it where that is current, else made: one that a user makes anew changes nothing.
     """
@@ -111,15 +115,22 @@ rule indexed_vcf:
         bound(
             "reference",
             """
-            case $(head -c 14 {input:q} | od -An -v -t x1 | tr -d ' \\n') in
-                1f8b0804????????????????4243) # BGZF
+            records() {{ LC_ALL=C grep -a "$@" "$GPD_NO_BASES" || [ $? = 1 ]; }} # 1: there are none
+            others=$(gzip -cdf -- {input:q} | records -cE)
+            case "$others $(head -c 14 {input:q} | od -An -v -t x1 | tr -d ' \\n')" in
+                "0 "1f8b0804????????????????4243) # BGZF
                     case {input:q} in
                         /*) ln -sf -- {input:q} {output.vcf:q} ;;
                         *) ln -sfr -- {input:q} {output.vcf:q} ;; # a folder that is moved as a whole stays whole
                     esac
                     ;;
-                *) bcftools view --no-version -O z -o {output.vcf:q} {input:q} ;;
+                *)
+                    rm -f {output.vcf:q} # an earlier link to the user's file
+                    gzip -cdf -- {input:q} | records -vE \\
+                    | bcftools view --no-version -O z -o {output.vcf:q} -
+                    ;;
             esac
+            [ "$others" = 0 ] || echo {input:q} "has $others records whose REF is not made of A, C, G, T and N: left out"
             if [ -L {output.vcf:q} ] && [ -f {input:q}.tbi ] && ! [ {input:q} -nt {input:q}.tbi ]; then
                 cat {input:q}.tbi > {output.tbi:q}
             else
