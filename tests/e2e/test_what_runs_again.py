@@ -131,6 +131,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "multi_read_correction": (True, {"assemble"}),
         "max_bundle_frags": (1000, {"assemble"}),
         "mask": ("others.gtf", {"mask"}),
+        "mask_biotypes": (["rRNA"], {"mask"}),
         "cuffdiff.library_norm_method": ("quartile", {"differential_expression"}),
         "cuffdiff.dispersion_method": ("blind", {"differential_expression"}),
         "cuffdiff.fdr": (0.1, {"differential_expression"}),

@@ -44,7 +44,7 @@ def exon(contig, start, end, strand="+", feature="exon", attributes='gene_id "G"
 def test_annotation_reads_gzip_and_counts_exons_a_contig(tmp_path):
     path = tmp_path / "genes.gtf"  # the name does not say that it is compressed
     path.write_bytes(gzip.compress((exon("1", 1, 9) + exon("2", 1, 9) + exon("1", 20, 30)).encode()))
-    assert annotation.read(str(path)) == annotation.Annotation("GTF", {"1": 2, "2": 1})
+    assert annotation.read(str(path))[:2] == ("GTF", {"1": 2, "2": 1})
 
 
 def test_lines_without_transcript_are_fine_where_they_are_no_exons(tmp_path):
@@ -70,6 +70,41 @@ def test_usable_lines_get_a_gene_name():
     ]
     names = [annotation.attribute("gene_name", line) for line in annotation.usable(lines, {"1"}, {})]
     assert names == ["abc", "def", "G3"]
+
+
+def test_a_transcript_on_two_contigs_or_strands_is_split_and_told(tmp_path):
+    lines = [exon("1", 1, 9), exon("1", 20, 30), exon("2", 1, 9), exon("1", 50, 60, "-"), exon("2", 20, 30)]
+    made = [annotation.attribute("transcript_id", line) for line in annotation.usable(lines, {"1", "2"}, {})]
+    assert made == ["T", "T", "T_dup1", "T_dup2", "T_dup1"]
+    path = tmp_path / "genes.gtf"
+    path.write_text("".join(lines))
+    _, (warning,) = annotation.compare(annotation.read(str(path)), ["1", "2"], "genome.fa")
+    assert warning.startswith("has 1 transcripts on several contigs or strands under one name (T): ")
+
+
+def test_two_places_of_a_transcript_on_a_contig_are_told_and_long_introns_are_not(tmp_path):
+    def named(name, start, number=""):
+        number = f' exon_number "{number}";' if number else ""
+        return exon("1", start, start + 9, attributes=f'gene_id "G"; transcript_id "{name}";{number}')
+
+    blocks = [named(f"U{number}", 1) + named(f"U{number}", 900_000) for number in range(20)]
+    again = [named("A", 1), named("B", 9), named("A", 90_000)]
+    numbered = [named("N", 1, 1), named("N", 50_000, 2), named("N", 99_000, 1)]
+    in_order = [named(name, start) for start in (1, 90_000) for name in ("P", "Q", "R")]
+    for text, found in ((blocks, ()), (blocks + again, ("A",)), (numbered, ("N",)), (in_order, ())):
+        path = tmp_path / "genes.gtf"
+        path.write_text("".join(text))
+        assert annotation.read(str(path)).repeated == found
+
+
+def test_genes_are_masked_by_their_biotype(monkeypatch, capsys):
+    kinds = {"gene_biotype": "rRNA", "gene_type": "Mt_rRNA", "gene_source": "rRNA"}
+    lines = [exon("1", 1, 9, attributes=f'gene_id "G"; {name} "{value}";') for name, value in kinds.items()]
+    for biotypes, found in ((["rRNA", "Mt_rRNA"], lines[:2]), (["lncRNA"], [])):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(lines)))
+        assert annotation.main(["masked", *biotypes]) == (not found)
+        out, error = capsys.readouterr()
+        assert (out, bool(error)) == ("".join(found), not found)
 
 
 def test_start_sites_are_seen_where_an_annotation_has_them(tmp_path):

@@ -81,6 +81,14 @@ def no_transcript_ids(experiment: Experiment) -> str:
     )
 
 
+def no_gene_ids(experiment: Experiment) -> str:
+    (experiment.folder / "genes.gtf").write_text(GENES.replace('gene_id "G2"', 'geneid "G2"'))
+    return (
+        "config: annotation genes.gtf has no gene_id in 1 of its 3 exons, first in line 3: Cufflinks joins transcripts "
+        "to genes by it; use an annotation that has them"
+    )
+
+
 def no_exons(experiment: Experiment) -> str:
     (experiment.folder / "genes.gtf").write_text(GENES.replace("\texon\t", "\tgene\t"))
     return "config: annotation genes.gtf has no exons (third column): Cufflinks builds its transcripts from them"
@@ -141,7 +149,7 @@ def mixed_ends(experiment: Experiment) -> str:
 def unknown_strandedness(experiment: Experiment) -> str:
     experiment.config["strandedness"] = "fr-firststranded"
     return (
-        "config: strandedness: 'fr-firststranded' is not one of fr-unstranded, fr-firststrand, fr-secondstrand; "
+        "config: strandedness: 'fr-firststranded' is not one of auto, fr-unstranded, fr-firststrand, fr-secondstrand; "
         "did you mean fr-firststrand?"
     )
 
@@ -153,7 +161,7 @@ def distance_in_words(experiment: Experiment) -> str:
 
 CASES: list[Callable[[Experiment], str]] = [
     *(one_condition, no_condition, condition_with_comma, condition_with_space, conditions_alike),
-    *(no_annotation, missing_annotation, other_build, no_transcript_ids, no_exons, no_gtf, cut_annotation),
+    *(no_annotation, missing_annotation, other_build, no_transcript_ids, no_gene_ids, no_exons, no_gtf, cut_annotation),
     *(missing_mask, mask_of_other_build, mask_as_gff3, packages_of_none),
     *(aligned_unit, mixed_ends, unknown_strandedness, distance_in_words),
 ]

@@ -37,6 +37,7 @@ rule mask:
     """Loci whose alignments Cufflinks' tools ignore."""
     input:
         mask=list(filter(None, [config["mask"]])),
+        genes=GENES if config["mask_biotypes"] else [],
         fai="results/reference/genome.fa.fai",
     output:
         MASK,
@@ -46,11 +47,18 @@ rule mask:
         "../../../envs/gffread.yaml"
     resources:
         mem_mb=1000,
+    params:
+        biotypes=config["mask_biotypes"],
     shell:
         bound(
             "reference",
             """
-            gzip -cdf -- {input.mask:q} | {params.python} "$GPD_ANNOTATION" genes --fai {input.fai:q} > {output:q}
+            for mask in {input.mask:q}; do
+                gzip -cdf -- "$mask" | {params.python} "$GPD_ANNOTATION" genes --fai {input.fai:q}
+            done > {output:q}
+            for genes in {input.genes:q}; do
+                {params.python} "$GPD_ANNOTATION" masked {params.biotypes:q} < "$genes"
+            done >> {output:q}
             """,
             rule="mask",
         )

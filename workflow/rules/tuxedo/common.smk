@@ -81,7 +81,7 @@ def lanes(wildcards):
 
 assembled = config["assembly"] != "reference_only"
 compared = config["stop_after"] != "quantify"
-mask = [MASK] if config["mask"] else []
+mask = [MASK] if config["mask"] or config["mask_biotypes"] else []
 
 tests = ["results/differential_expression/gene_exp.diff"] if compared else []
 plots = ["results/visualize"] if config["stop_after"] == "visualize" else []
