@@ -93,7 +93,7 @@ if errors:
 if workflow.is_main_process:
     own_folder = load(source("temporary_folders.py")).note(Path(".snakemake/gpd/temporary"), workflow.snakemake_tmp_dir)
 made_of = load(source("checks/made_of.py"))
-seen_files = made_of.SeenFiles(Path(".snakemake/gpd/inputs.jsonl"))
+seen_files = made_of.SeenFiles(Path(".snakemake/gpd/inputs.jsonl")) if workflow.is_main_process else None
 config = cohort.config
 units = cohort.units
 mapper = mappers[config["mapper"]]

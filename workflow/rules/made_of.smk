@@ -24,7 +24,7 @@ def other_files(rule):
     def others(wildcards):
         found = [path for function in functions for path in leaves(function(wildcards))]
         own = [*fixed, *(place(path) for path in found if not path.startswith("results/"))]
-        named = seen_files.others(own) if workflow.is_main_process else ""
+        named = seen_files.others(own) if seen_files else ""
         return f"{OTHER_FILES}{named}" if named else AS_BEFORE
 
     return dict(other_files=others) if items else {}
