@@ -1,7 +1,7 @@
 # One page for all samples. The list of its files goes through a file: a cohort's would not fit on a command line.
 
 RATES = "results/mapping_rates/mapping_rates_mqc.tsv"
-of_called = "--called {input.called:q} {params.targets}" + of_sexual if called_in else ""
+of_called = f"--called {{input.called:q}} {{params.targets}}{of_sexual}" if called_in else ""
 
 environment |= dict(
     GPD_COLUMNS=source(f"quality/{config['pipeline']}.tsv"),
