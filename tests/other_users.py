@@ -25,6 +25,6 @@ def as_user(user: int, work: Callable[[], object]) -> str:
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as pipe:
-        said = pipe.read()
+        printed = pipe.read()
     os.waitpid(child, 0)
-    return said
+    return printed
