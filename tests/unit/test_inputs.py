@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import hashlib
 import importlib.util
 import lzma
 import os
@@ -57,18 +58,21 @@ def bgzip(data):
     return b"".join(blocks)
 
 
-def sam_header(contigs, read_groups, order, programs=()):
+def sam_header(contigs, read_groups, order, programs=(), sums=()):
     lines = [
         f"@HD\tVN:1.6\tSO:{order}",
-        *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in contigs.items()),
+        *(
+            f"@SQ\tSN:{name}\tLN:{length}" + (f"\tM5:{sums[name]}" if name in sums else "")
+            for name, length in contigs.items()
+        ),
     ]
     lines += [f"@RG\tID:{number}\t{fields}" for number, fields in enumerate(read_groups)]
     lines += [f"@PG\t{fields}" for fields in programs]
     return "\n".join(lines).encode() + b"\n"
 
 
-def bam(contigs, read_groups=("SM:S1",), order="coordinate", programs=()):
-    text = sam_header(contigs, read_groups, order, programs)
+def bam(contigs, read_groups=("SM:S1",), order="coordinate", programs=(), sums=()):
+    text = sam_header(contigs, read_groups, order, programs, sums)
     data = b"BAM\1" + struct.pack("<i", len(text)) + text + struct.pack("<i", len(contigs))
     for name, length in contigs.items():
         data += struct.pack("<i", len(name) + 1) + name.encode() + b"\0" + struct.pack("<i", length)
@@ -89,8 +93,8 @@ def itf8(number):
 PACKERS = (bytes, partial(gzip.compress, mtime=0), bz2.compress, lzma.compress)  # CRAM's methods 0 to 3
 
 
-def cram(contigs, read_groups=("SM:S1",), order="coordinate", version=3, method=1):
-    text = sam_header(contigs, read_groups, order)
+def cram(contigs, read_groups=("SM:S1",), order="coordinate", version=3, method=1, sums=()):
+    text = sam_header(contigs, read_groups, order, sums=sums)
     data = struct.pack("<i", len(text)) + text
     packed, checksum = PACKERS[method](data), bytes(4 if version > 2 else 0)
     block = bytes([method, 0, 0]) + itf8(len(packed)) + itf8(len(data)) + packed + checksum
@@ -734,6 +738,34 @@ class TestLargeFiles:
 
 
 # --- BAM and CRAM ---
+
+SUMS = {name: hashlib.md5(b"ACGTN" * (length // 5)).hexdigest() for name, length in REFERENCE.items()}
+OTHERS = SUMS | {"chr21": "0" * 32}
+
+
+@pytest.mark.parametrize("block", [7, 1 << 23])
+def test_sums_of_contigs_are_those_of_dictionaries(project, monkeypatch, block):
+    monkeypatch.setattr(inputs, "BLOCK", block)
+    project.write("genome.fa", ">chr20 text\r\n" + "acgtn\r\nACG TN\r\n" * 50 + f">chr21\n{'ACGTN' * 60}")
+    assert inputs.fasta_sums("genome.fa") == SUMS
+
+
+@pytest.mark.parametrize("dictionary", ["", "genome.dict", "genome.fa.dict"])
+@pytest.mark.parametrize("mode", ["keep", "remap"])
+@pytest.mark.parametrize("form", [bam, cram])
+def test_alignments_of_another_fasta_are_told_before_the_run(project, form, mode, dictionary):
+    """The names and lengths are alike, and the bases are not; reads of a BAM file can be mapped again all the same."""
+    if dictionary:
+        project.write(dictionary, "\n".join(f"@SQ\tSN:{name}\tLN:1\tM5:{own}" for name, own in SUMS.items()))
+    project.write_bam(form(REFERENCE, sums=SUMS))
+    assert project.errors(bam_input=mode) == []
+    project.write_bam(form(REFERENCE, sums=OTHERS))
+    faults = {
+        cram: "was made with another FASTA than the reference genome.fa and cannot be read with it: contig chr21 has "
+        "other bases (M5); make it BAM with its own (samtools view -b -T FASTA) and map that again (bam_input: remap)",
+        bam: "is to another genome than the reference genome.fa: contig chr21 has other bases; set bam_input: remap",
+    }
+    assert project.errors(bam_input=mode) == ([] if (form, mode) == (bam, "remap") else [BAM + faults[form]])
 
 
 @pytest.mark.parametrize("form", [bam, cram])

@@ -5,7 +5,9 @@ rest as they read. The workflow loads this file by its path, so it imports no si
 """
 
 import bz2
+import functools
 import gzip
+import hashlib
 import io
 import lzma
 import os
@@ -89,7 +91,9 @@ def check(
         errors.append(f"config: gatk3_jar {jar} {fault}")
     errors += vcf_errors(config, contigs, warn) + known_genotypes_errors(config, units)
     errors += interval_errors(config, contigs)
-    return errors + read_file_errors(units, config, contigs, warn)
+    cached_dict = f"{cached_fai.removesuffix('.fa.fai')}.dict" if cached_fai else ""
+    sums = functools.cache(lambda: reference_sums(config["reference"]["fasta"], contigs, cached_dict))
+    return errors + read_file_errors(units, config, contigs, warn, sums)
 
 
 def duplicates_errors(config: dict, units: dict[str, dict[str, dict]]) -> list[str]:
@@ -196,16 +200,23 @@ def _few(names: Iterable[str]) -> str:
 
 
 def read_file_errors(
-    units: dict[str, dict[str, dict]], config: dict, contigs: Contigs, warn: Callable[[str], object] = str
+    units: dict[str, dict[str, dict]],
+    config: dict,
+    contigs: Contigs,
+    warn: Callable[[str], object] = str,
+    sums: Callable[[], dict[str, str]] = dict,
 ) -> list[str]:
-    """What is wrong with the units' read files. Without contigs, headers of BAM files are not compared."""
+    """What is wrong with the units' read files. Without contigs, headers of BAM files are not compared.
+
+    `sums` gives MD5 sums of the reference's contigs; it is asked where an alignment's header has some.
+    """
     errors = []
     for row in chain.from_iterable(table.values() for table in units.values()):
         place = f"{row['table']} line {row['line']}: sample {row['sample_name']}"
         paths = {column: row[column] for column in ("fq1", "fq2", "bam") if row[column]}
         faults = [(column, fault) for column, path in paths.items() if (fault := path_fault(path))]
         if not faults and "bam" in paths:
-            faults = [("bam", fault) for fault in _alignment_faults(row, config, contigs)]
+            faults = [("bam", fault) for fault in _alignment_faults(row, config, contigs, sums)]
         elif not faults:
             faults, notes = _fastq_faults(paths)
             for column, note in notes:
@@ -294,7 +305,7 @@ def _record_fault(number: int, header: bytes, sequence: bytes, plus: bytes, qual
     return f"has {bases} bases but {qualities} base qualities in record {number}"
 
 
-def _alignment_faults(row: dict, config: dict, contigs: Contigs) -> Iterator[str]:
+def _alignment_faults(row: dict, config: dict, contigs: Contigs, sums: Callable[[], dict[str, str]]) -> Iterator[str]:
     """What keeps a BAM or CRAM file's alignments from being taken as they are, or its reads from being mapped again."""
     try:
         header = read_header(row["bam"])
@@ -311,6 +322,14 @@ def _alignment_faults(row: dict, config: dict, contigs: Contigs) -> Iterator[str
             "once more"
         )
     groups = [fields for kind, fields in header if kind == "@RG"]
+    other = _other_bases(header, sums) if contigs and (form == "CRAM" or config["bam_input"] == "keep") else ""
+    if other and form == "CRAM":
+        yield (
+            f"was made with another FASTA than the reference {config['reference']['fasta']} and cannot be read with it"
+            f": contig {other} has other bases (M5); make it BAM with its own (samtools view -b -T FASTA) and map that "
+            "again (bam_input: remap)"
+        )
+        return
     if config["bam_input"] != "keep":
         if len(groups) > 1:
             yield (
@@ -328,6 +347,16 @@ def _alignment_faults(row: dict, config: dict, contigs: Contigs) -> Iterator[str
         found = {fields["SN"]: int(fields["LN"]) for kind, fields in header if kind == "@SQ"}
         for fault in _contig_faults(found, contigs, config["reference"]["fasta"], complete=True):
             yield f"{fault}; or set bam_input: remap"
+    if other:
+        fasta = config["reference"]["fasta"]
+        yield f"is to another genome than the reference {fasta}: contig {other} has other bases; set bam_input: remap"
+
+
+def _other_bases(header: Header, sums: Callable[[], dict[str, str]]) -> str:
+    """The first contig whose MD5 sum in a header is not the reference's; empty where there is none."""
+    own = {fields["SN"]: fields["M5"].lower() for kind, fields in header if kind == "@SQ" and "M5" in fields}
+    expected = sums() if own else {}
+    return next((name for name, value in own.items() if expected.get(name, value) != value), "")
 
 
 def _recalibrator(header: Header) -> str:
@@ -599,6 +628,36 @@ def scan_fasta(path: str) -> Contigs:
     if not contigs:
         raise InputError("holds no sequence")
     return contigs
+
+
+def reference_sums(fasta: str, contigs: Contigs, cached_dict: str = "") -> dict[str, str]:
+    """The MD5 sum of each contig: of a dictionary that is current, else of the FASTA, some 4 s a gigabase."""
+    plain = fasta.removesuffix(".gz")
+    for path in map(Path, filter(None, (f"{plain}.dict", str(Path(plain).with_suffix(".dict")), cached_dict))):
+        if path.is_file() and path.stat().st_mtime >= Path(fasta).stat().st_mtime:
+            rows = (line.rstrip("\n").split("\t") for line in path.read_text(errors="replace").split("\n"))
+            named = [dict(field.split(":", 1) for field in row if ":" in field) for row in rows if row[0] == "@SQ"]
+            sums = {fields.get("SN", ""): fields.get("M5", "").lower() for fields in named}
+            if all(sums.get(name) for name in contigs):
+                return sums
+    try:
+        return fasta_sums(fasta)
+    except InputError:  # said where the reference is read
+        return {}
+
+
+def fasta_sums(path: str) -> dict[str, str]:
+    digests = {}
+    name = b""
+    with opened(path) as stream:
+        while block := stream.read(BLOCK):
+            rest, *parts = (b"\n" + block + stream.readline()).split(b"\n>")  # whole lines
+            for number, part in enumerate((rest, *parts)):
+                header, _, sequence = part.partition(b"\n") if number else (name, b"", rest)
+                name = (header.split(None, 1) or [b""])[0]
+                digest = digests.setdefault(_text(name), hashlib.md5(usedforsecurity=False))
+                digest.update(sequence.translate(None, b" \t\r\n").upper())
+    return {name: digest.hexdigest() for name, digest in digests.items() if name}
 
 
 def _bases(lines: bytes) -> int:
