@@ -707,7 +707,6 @@ class TestLargeFiles:
     @pytest.fixture(autouse=True)
     def low_limits(self, monkeypatch):
         monkeypatch.setattr(inputs, "HEAD_READS", 10)
-        monkeypatch.setattr(inputs, "MORE_READS", 0)
 
     def test_good(self, project):
         assert project.errors() == []

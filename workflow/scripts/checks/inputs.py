@@ -20,8 +20,9 @@ from itertools import chain, islice, takewhile, zip_longest
 from pathlib import Path
 
 HEAD_READS = 1000  # so many reads of each file are looked at
-MORE_READS = 4000  # and so many more, where these do not tell the offset of base qualities
+MORE_READS = 9000  # and so many more, where all of these are marked as bad
 LOWEST_64, HIGHEST_64 = 59, 106  # the characters of base qualities with offset 64: Solexa's -5 to 42
+BAD_64 = ord("B")  # all bases of a read that Illumina 1.5 marked as bad
 USUAL_33 = 80  # with offset 33 sequencers write none above: 47
 BUFFER = 1 << 17  # unpacked bytes held at once: a buffer in C makes reading lines twice as fast
 LONGEST_CONTIG = 2**29 - 1  # that BAI and TBI hold
@@ -265,14 +266,14 @@ def _are_numbered(one: bytes | None, two: bytes | None) -> bool:
 
 def _has_offset_64(records: Iterable[tuple[bytes, bytes]]) -> bool:
     """Whether qualities are those of offset 64: none that is low with offset 33, and some that are too high."""
-    highest = 0
+    seen: set[int] = set()
     for number, (_, qualities) in enumerate(records, 1):
-        if qualities and min(qualities) < LOWEST_64:
+        seen.update(qualities)
+        if min(seen, default=LOWEST_64) < LOWEST_64:
             return False
-        highest = max(highest, max(qualities, default=0))
-        if number >= HEAD_READS and highest > USUAL_33:
+        if number >= HEAD_READS and seen != {BAD_64}:
             break
-    return USUAL_33 < highest <= HIGHEST_64
+    return USUAL_33 < max(seen, default=0) <= HIGHEST_64
 
 
 def _fastq_records(stream: io.BufferedIOBase) -> Iterator[tuple[bytes, bytes]]:
