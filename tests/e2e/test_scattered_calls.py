@@ -152,3 +152,28 @@ def test_gvcfs_split_anywhere_cover_the_genome_once(anywhere, sample):
 
 def test_nothing_of_the_shards_is_left(scattered):
     assert not list((scattered / "results").rglob("*.shards"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ploidy", [1, 4])
+def test_shards_of_other_ploidies_have_the_records_of_the_whole_and_cut_reference_blocks_alone(whole, tmp_path, ploidy):
+    target = "results/haplotype_caller/DEMO01.g.vcf.gz"
+
+    def called(name: str, **settings: object) -> list[list[str]]:
+        folder = shutil.copytree(whole, tmp_path / name)
+        for step in STEPS[STEPS.index("haplotype_caller") :]:
+            shutil.rmtree(folder / "results" / step)
+        config = yaml.safe_load((folder / "config.yaml").read_text())
+        config |= {"extra": {"haplotype_caller": f"--sample-ploidy {ploidy}"}, **settings}
+        (folder / "config.yaml").write_text(yaml.safe_dump(config))
+        ran = snakemake(folder, "--configfile", str(folder / "config.yaml"), "--notemp", target)
+        assert ran.exit_code == 0, ran.output
+        return [line.split("\t") for line in output("bcftools", "view", "-H", folder / target)]
+
+    def variants(records: list[list[str]]) -> list[list[str]]:
+        return [fields for fields in records if fields[4] != "<NON_REF>"]
+
+    one = called("one", scatter="none")
+    assert {fields[9].partition(":")[0].count("/") for fields in one} == {ploidy - 1}
+    assert called("gaps", scatter=8) == one
+    assert variants(called("anywhere", scatter=8, scatter_cuts="anywhere")) == variants(one)
