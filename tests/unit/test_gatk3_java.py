@@ -1,5 +1,6 @@
 """Which Java is taken for GATK 3. No GATK 3 is at hand, so scripts play Java."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,12 @@ def test_a_walker_that_asks_for_its_input_has_started(put, answer, fault):
 def test_the_real_java_of_this_machine_starts_no_jar_that_is_none(tmp_path):
     (tmp_path / "x.jar").write_bytes(b"PK")
     assert "x.jar" in gatk3_java.fault("java", str(tmp_path / "x.jar"), ["HaplotypeCaller"])
+
+
+def test_the_jar_of_gatk_4_is_named(tmp_path):
+    jar = tmp_path / "gatk-package-4.6.2.0-local.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("org/broadinstitute/hellbender/tools/walkers/haplotypecaller/HaplotypeCaller.class", b"")
+    for by_conda in (False, True):
+        java, reason = gatk3_java.start(str(jar), "", {}, ["HaplotypeCaller"], by_conda)
+        assert (java, reason.partition(":")[0]) == ("", "is the jar of GATK 4, which has other walkers")

@@ -383,12 +383,39 @@ def test_too_few_pairs_are_refused(monkeypatch, capsys):
     assert "give inner_distance and inner_distance_sd in the config" in capsys.readouterr().err
 
 
+RECORD = b"@a\nA\n+\nI\n"
+
+
 def test_first_reads_of_a_compressed_file(tmp_path, capfdbinary):
     path = tmp_path / "r.fq.gz"
     path.write_bytes(gzip.compress(b"@a\nA\n+\nI\n@b\nC\n+\nI\n"))
     sink = io.BytesIO()
     fragments.first(path, 1, sink)
     assert sink.getvalue() == b"@a\nA\n+\nI\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "error"),
+    [
+        (RECORD * 3, gzip.compress(RECORD * 3)[:-10], "2.fq is cut off after record "),
+        (RECORD * 2, RECORD * 3, "1.fq has only 2 reads, and "),
+        (RECORD + b"@b\nAC\n+\nI\n", RECORD * 2, "1.fq is damaged: record 2 is no FASTQ of four lines"),
+    ],
+)
+def test_damaged_first_reads_are_named(tmp_path, capsys, first, second, error):
+    files = [tmp_path / name for name in ("1.fq", "2.fq", "head1", "head2")]
+    files[0].write_bytes(first)
+    files[1].write_bytes(second)
+    assert fragments.main(["first", "--reads", "9", *map(str, files)]) == 1
+    assert error in capsys.readouterr().err
+
+
+def test_an_empty_bam_is_whole():
+    made = subprocess.run(
+        [sys.executable, ROOT / "workflow/scripts/tuxedo/empty_bam.py"], capture_output=True, check=True
+    )
+    assert made.stdout[-28:].hex() == "1f8b08040000000000ff0600424302001b0003000000000000000000"
+    assert gzip.decompress(made.stdout) == b"BAM\1" + bytes(8)
 
 
 # ---- cuffdiff's tables

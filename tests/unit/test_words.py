@@ -41,7 +41,6 @@ OTHERWISE = {
         "scripts/gpd/text/grid.py": "A cell of a grid",
         "scripts/gpd/packages/manifest.py": r"cell\\.json",  # of earlier versions
         "workflow/scripts/checks/tables.py": "cell",  # of a sheet
-        "workflow/scripts/tuxedo/lost_reads.py": "flow cell",
         "workflow/rules/germline/mark_duplicates_samtools.smk": "flow cells",
         "workflow/schemas/units.schema.yaml": "Flow cell",
         "workflow/scripts/quality/samples.html": r"\.cells\b",  # of an HTML table

@@ -57,7 +57,7 @@ if workflow.is_main_process and PLANS:
 
 environment |= dict(
     GPD_ANNOTATION=source("tuxedo/annotation.py"),
-    GPD_BLOCKS=source("tuxedo/lost_reads.py"),
+    GPD_EMPTY_BAM=source("tuxedo/empty_bam.py"),
     GPD_EXPRESSION=source("tuxedo/cuffdiff_tables.py"),
     GPD_FRAGMENTS=source("tuxedo/fragment_lengths.py"),
     GPD_SKIPPED_LOCI=source("tuxedo/skipped_loci.py"),

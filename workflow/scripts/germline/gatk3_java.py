@@ -35,6 +35,8 @@ def start(
     """The Java for the jar, empty where a command gatk3 is taken; and why the walkers do not start, of gatk3_jar."""
     if not jar:
         return "", _command_fault(environment, by_conda, tried) if tried else ""
+    if tried and _is_gatk4(jar):
+        return "", f"is the jar of GATK 4, which has other walkers: {JAR}"
     if by_conda and not named and "JAVA8_HOME" not in environment:
         return "java", _jar_fault(jar, tried) if tried else ""  # that of the rule's environment, which is not made yet
     java, reason = find(named, environment)
@@ -48,6 +50,14 @@ def _command_fault(environment: Mapping[str, str], by_conda: bool, tried: Sequen
         return f"empty, and no command gatk3 is on the PATH; {JAR}"
     reason = _walkers_fault([command], tried)
     return reason and f"empty, and {command} does not start its walkers: {reason}; {JAR}"
+
+
+def _is_gatk4(jar: str) -> bool:
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            return any(name.startswith("org/broadinstitute/hellbender/") for name in archive.namelist())
+    except (OSError, zipfile.BadZipFile):  # said where its walkers are tried
+        return False
 
 
 def _jar_fault(jar: str, tried: Sequence[str]) -> str:
