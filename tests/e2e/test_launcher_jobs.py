@@ -256,6 +256,30 @@ def test_failures_are_named(node, command):
     jsonschema.validate(record, json.loads(SCHEMA.read_text()))
 
 
+LIMITED = {
+    "-f 2048": {
+        "head -c 9M /dev/zero > x": "a file is limited to 2048 KiB: raise the limit (ulimit -f)",
+        "cat /dev/urandom | cat > x": "a file is limited to 2048 KiB: raise the limit (ulimit -f)",
+        'python3 -c \'open("x", "wb").write(bytes(9 << 20))\'': "File too large; a file is limited to 2048 KiB",
+    },
+    "-v 1048576": {
+        "java -version": "the memory that a program may address is limited to 1048576 KiB: raise the limit (ulimit -v)",
+        "python3 -c 'bytes(3 << 30)'": "MemoryError; the memory that a program may address is limited to 1048576 KiB",
+        "sort -S 2G /dev/zero | cat": "memory exhausted; the memory that a program may address",
+    },
+}
+
+
+@pytest.mark.parametrize(("limit", "command"), [(limit, each) for limit, every in LIMITED.items() for each in every])
+def test_a_limit_of_memory_or_of_files_is_named(node, limit, command):
+    words = node.command_line()
+    node.command_line = lambda *_, **__: ["bash", "-c", f'ulimit {limit}; exec "$@"', "bash", *words]
+    _, _, record = node.run(command)
+    assert record["cause"] == ("file_size_limit" if limit.startswith("-f") else "out_of_memory")
+    assert LIMITED[limit][command] in record["message"]
+    jsonschema.validate(record, json.loads(SCHEMA.read_text()))
+
+
 PIPES = {  # what else of a pipe says hides what happened
     "bash -c 'kill -9 $$' | bash -c 'cat; echo fail to read the header >&2; exit 1'": (
         "killed",

@@ -224,7 +224,7 @@ LOST = "error: cannot write x.gtf: No space left on device"
         (HEADER, LOST, None, "disk_full", LOST),
         (f"{HEADER}\n{LOST}", LOST, 64, "disk_full", LOST),
         (HEADER, "error: cannot write x: Input/output error", None, "io_error", "error: cannot write x: Input"),
-        (HEADER, "error: cannot write x: File too large", None, "tool_error", "error: cannot write x: File too large"),
+        (HEADER, "error: cannot write x: File too large", None, "file_size_limit", "error: cannot write x: File"),
         ("java.lang.OutOfMemoryError", None, 64, "out_of_memory", "java.lang.OutOfMemoryError"),
         (HEADER, None, None, "tool_error", HEADER.strip()),
     ],

@@ -16,7 +16,7 @@ from gpd.outcomes import Outcome, Run
 DATA, COHORT_DATA, LOAD = "data", "data_of_cohort", "load"
 OUTSIDE = frozenset(  # causes
     {"killed", "timed_out", "out_of_memory", "disk_full", "open_file_limit", "process_limit", "io_error"}
-    | {"tool_not_found", "launcher_error"}
+    | {"file_size_limit", "tool_not_found", "launcher_error"}
 )
 SUSPICIOUS = 3  # samples
 

@@ -12,12 +12,14 @@ OF_CHILDREN = CRASHES | {signal.SIGKILL, signal.SIGTERM}  # not SIGHUP, whose co
 LOG_BYTES = 1 << 20  # from either end of a log
 MEMORY_LINE = (
     r"java\.lang\.OutOfMemoryError|std::bad_alloc|^MemoryError|Cannot allocate memory|[Ii]nsufficient memory|"
-    r"cannot allocate vector of size|Could not reserve enough space for|(?i:\bout of memory\b)"
+    r"cannot allocate vector of size|Could not reserve enough space for|"
+    r"(?i:\bout of memory\b|\bfail(ed)? to allocate\b|\bcould(n't| not) allocate\b|\bmemory exhausted\b)"
 )
 BASH_LINE = r"^(bash|environment): line \d+: +\d+ "  # bash on a program that a signal ended, the second in a function
 EVIDENCE = {  # a log line that proves a cause, the strongest first
     "out_of_memory": MEMORY_LINE,
     "disk_full": r"No space left on device|Disk quota exceeded",
+    "file_size_limit": r"File too large|File size limit exceeded",
     "open_file_limit": r"Too many open files",
     "process_limit": r"Resource temporarily unavailable",
     "io_error": r"[Ss]tale (NFS )?file handle|Input/output error|Connection (reset by peer|timed out)|"
@@ -26,6 +28,10 @@ EVIDENCE = {  # a log line that proves a cause, the strongest first
     "tool_not_found": r": command not found$",
     "signal": BASH_LINE + "(Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)",
     "killed": BASH_LINE + "(Killed|Terminated)",
+}
+LIMITS = {  # of processes: as resource calls them, what ulimit has for them, what they bound
+    "out_of_memory": (("RLIMIT_AS", "-v", "the memory that a program may address"), ("RLIMIT_DATA", "-d", "its data")),
+    "file_size_limit": (("RLIMIT_FSIZE", "-f", "a file"),),
 }
 FAILED_WRITE = (  # how a tool says that it could not write, without saying why
     r"(?i)\b(unable|fail\w*|cannot|can't|could not|couldn't|error)\b.*\bwrit|\bwrit\w*\b.*\b(fail|error)|disk is full|"
@@ -72,9 +78,11 @@ def by_traces(code, log, ooms, statuses, find_full_disk, notes):
         line = by_log.get("open_file_limit") or error_line(lines) or f"exit code {code}"
         why = f"a program had all {limit} files open that it may: raise the limit (ulimit -Hn)"
         return "open_file_limit", f"{line}; {why}"
+    if signal.SIGXFSZ in (signum, crashed):
+        by_log = {"file_size_limit": error_line(lines) or "SIGXFSZ"}
     for cause, line in by_log.items():
         if cause != "signal":
-            return cause, line
+            return cause, line + limits_in_words(cause)
         other = error_line([each for each in lines if each != line])
         message = f"{line}: {other}" if other else line
         if disk := find_full_disk():  # some tools abort where they cannot write
@@ -97,6 +105,18 @@ def by_traces(code, log, ooms, statuses, find_full_disk, notes):
     if signum in SIGNALS:
         return "signal", signal.Signals(signum).name + (f": {line}" if line else "")
     return "tool_error", line or f"exit code {code}, and {SILENT}"
+
+
+def limits_in_words(cause):
+    """Return which limits, as jobs have them from us, may be the cause; "" where none is set."""
+    import resource
+
+    set_here = [(resource.getrlimit(getattr(resource, name))[0], *words) for name, *words in LIMITS.get(cause, ())]
+    return "".join(
+        f"; {what} is limited to {limit >> 10} KiB: raise the limit (ulimit {option})"
+        for limit, option, what in set_here
+        if limit != resource.RLIM_INFINITY
+    )
 
 
 def by_slurm():

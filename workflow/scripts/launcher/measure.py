@@ -65,9 +65,7 @@ class Meter:
         self.cpus, self.own_s = cpu_times(allocation.held), time.process_time()
 
     def sample(self):
-        """Look once, and set when to look next; return for how long everything was suspended since the last look."""
-        pause_s = self.pause_s()
-        self.paused_s += pause_s
+        """Look once, and set when to look next."""
         before = time.monotonic()
         memory = {pid: self.look_at(pid) for pid in descendants(os.getpid())}
         # a child between vfork and exec shows the memory of its parent once more
@@ -83,17 +81,18 @@ class Meter:
         now = time.monotonic()
         usual = min(max((now - self.began) / 20, SHORTEST_S), LONGEST_S)
         self.interval_s = max(usual, (now - before) / SHARE)
-        return pause_s
 
-    def pause_s(self):
-        """Return how much later than meant we look again, where that is more than a busy machine makes us late.
+    def note_pause(self):
+        """Return how much later than meant we are here again, where that is more than a busy machine makes us late.
 
         Who suspends a job (Slurm, a freezer, SIGSTOP to all that is below a terminal, a closed laptop) suspends us,
         too. No counter of the kernel's tells it of processes.
         """
         before_s, self.seen_s = self.seen_s, now_and_asleep()
         late_s = self.seen_s - before_s - LONGEST_S
-        return late_s if late_s > PAUSE_S else 0.0
+        pause_s = late_s if late_s > PAUSE_S else 0.0
+        self.paused_s += pause_s
+        return pause_s
 
     def look_at_files(self, pids):
         """Note the most files that one of these processes has open, and what the job's temporary ones take."""
@@ -142,7 +141,7 @@ class Meter:
             "cpus_allowed": format_cpus(self.allowed) or None,
             "cpus_seen": format_cpus(self.used) or None,
             "binding_ok": self.binding_ok(),
-            "paused_s": round(self.paused_s + self.pause_s(), 3),
+            "paused_s": round(self.paused_s, 3),
             **bytes_moved(),
         }
         if fields["binding_ok"]:  # one that left its CPUs used others' time, too

@@ -109,8 +109,9 @@ def supervise(shell, meter, stall_s, began, requester):
     status, linger_until = None, None
     user = system = maxrss = 0
     while True:
-        stall.since += meter.sample()
+        meter.sample()
         caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, min(meter.interval_s, ending.next_s()))
+        stall.since += meter.note_pause()
         if caught and caught.si_signo in ENDINGS:
             ending.begin(requester.gone() or f"{signal.Signals(caught.si_signo).name} to the launcher")
         for pid, exit_status, usage in reap():
