@@ -26,6 +26,7 @@ FEATURES = ("exon", "CDS")
 MIN_INTRON = 5  # bases; a smaller gap between exons is no intron to an aligner
 SHOWN = 3
 INTERRUPTED = 0.1  # share of the transcripts whose exons lie apart in the file; above it, that is the file's order
+LOOKED_AT = re.compile(r'(?:^|;)\s*(?:(gene_id|transcript_id|tss_id)\s+"([^"]*)"|(exon_number)\s+"?(\d{1,8})\b)')
 BIOTYPES = ("gene_biotype", "gene_type", "gbkey")
 
 
@@ -91,12 +92,13 @@ def _scan(lines: Iterable[str]) -> Annotation:
         if fields[2] != "exon":
             continue
         exons[fields[0]] += 1
-        has_starts = has_starts or bool(attribute("tss_id", fields[8]))
+        values = {name or other: value or digits for name, value, other, digits in LOOKED_AT.findall(fields[8])}
+        has_starts = has_starts or bool(values.get("tss_id"))
         if style == "GTF":
             for name, missing in without.items():
-                if not attribute(name, fields[8]):
+                if not values.get(name):
                     missing.append(number)
-            copies.add(fields)
+            copies.add(fields[0], fields[6], values)
     if not exons:
         raise AnnotationError("has no exons (third column): Cufflinks builds its transcripts from them")
     for name, whole in (("transcript_id", "exons to transcripts"), ("gene_id", "transcripts to genes")):
@@ -122,14 +124,13 @@ class Copies:
         self.interrupted: dict[str, None] = {}
         self.last = ""
 
-    def add(self, fields: list[str]) -> None:
-        contig, strand = fields[0], fields[6]
-        transcript, number = attribute("transcript_id", fields[8]), attribute("exon_number", fields[8])
+    def add(self, contig: str, strand: str, values: Mapping[str, str]) -> None:
+        transcript, number = values.get("transcript_id", ""), values.get("exon_number")
         if transcript != self.last and (contig, strand) in self.places[transcript]:
             self.interrupted[transcript] = None
         self.places[transcript].add((contig, strand))
         self.last = transcript
-        if number.isdecimal() and len(number) < COLUMNS:
+        if number:
             bit, key = 1 << min(int(number), 10_000), (transcript, contig, strand)
             if self.numbers[key] & bit:
                 self.again[transcript] = None
