@@ -18,7 +18,7 @@ GATK = """#!/bin/bash
 while [ $# -gt 0 ]; do
     case $1 in
         --version) echo 4.6.2.0; exit ;;
-        RealignerTargetCreator) echo "ERROR MESSAGE: Walker requires reads but none were provided."; exit 1 ;;
+        HaplotypeCaller | BaseRecalibrator) echo "ERROR MESSAGE: Walker requires reads."; exit 1 ;;
         -mode) mode=$2 ;;
         --max-gaussians | --maxGaussians) gaussians=$2 ;;
         -O | -recalFile) recal=$2 ;;
