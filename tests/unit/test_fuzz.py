@@ -356,7 +356,7 @@ def judge_locks(folder: Path):
         found = output_lock.read_owner(content.decode(errors="replace"))
         command = output_lock.waits_for(found).partition("`")[2].partition("`")[0]
         assert SAFE.fullmatch(command), command
-        lines = Path("ledger.jsonl").read_text().splitlines() if Path("ledger.jsonl").exists() else []
+        lines = Path("ledger.jsonl").read_bytes().split(b"\n")[:-1] if Path("ledger.jsonl").exists() else []
         assert all(isinstance(json.loads(line, parse_constant=int), dict) for line in lines)
         Path("ledger.jsonl").unlink(missing_ok=True)
         return [output_lock.waits_for(found)]

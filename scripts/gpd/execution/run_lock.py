@@ -41,8 +41,8 @@ class Note(TypedDict):
     """What a holder says of itself: one that works at a folder."""
 
     pid: Annotated[int, Meta(gt=0, lt=2**31)]
-    host: Annotated[str, Meta(min_length=1, max_length=255)]
-    since: Annotated[str, Meta(max_length=40)]
+    host: Annotated[str, Meta(max_length=255, pattern=r"\A[\w.-]+\Z")]
+    since: Annotated[str, Meta(max_length=40, pattern=r"\A[\d :-]*\Z")]
 
 
 class LockWarning(UserWarning):
