@@ -648,9 +648,9 @@ def test_known_sites_that_are_not_sorted_are_refused(project, monkeypatch, pack,
 
 def test_known_sites_of_other_letters_are_told(project):
     project.write("dbsnp.vcf", known(("chr20", 8, "A"), ("chr20", 9, "R"), ("chr20", 10, "ACM"), ("chr21", 2, "n")))
-    cohort, said = tables.read_cohort(project.config, SCHEMAS), []
-    assert inputs.check(cohort.config, cohort.units, warn=said.append) == []
-    (line,) = said
+    cohort, warned = tables.read_cohort(project.config, SCHEMAS), []
+    assert inputs.check(cohort.config, cohort.units, warn=warned.append) == []
+    (line,) = warned
     assert line.startswith(f"{KNOWN}has records whose REF is not made of A, C, G, T and N (2 of those looked at)")
 
 
@@ -688,9 +688,9 @@ def test_qualities_of_offset_33_pass(project, qualities):
 
 def test_reads_without_bases_are_told(project):
     project.write("r1.fq.gz", gzip.compress(with_qualities(project.reads[1], ["", "IIII"])))
-    cohort, said = tables.read_cohort(project.config, SCHEMAS), []
-    assert inputs.check(cohort.config, cohort.units, warn=said.append) == []
-    assert said == [FQ1 + "has reads without bases (20 of the first 40): each is mapped as one N"]
+    cohort, warned = tables.read_cohort(project.config, SCHEMAS), []
+    assert inputs.check(cohort.config, cohort.units, warn=warned.append) == []
+    assert warned == [FQ1 + "has reads without bases (20 of the first 40): each is mapped as one N"]
 
 
 @pytest.mark.parametrize(("one", "two", "same"), [(b".1", b".2", True), (b".2", b".1", False), (b".1", b"/2", False)])
@@ -1151,7 +1151,7 @@ def test_a_sex_that_no_contig_tells_of_is_said_before_the_run_where_it_decides_t
     project.write("p.bed", "chr20\t0\t500\t1\n")
     project.write("samples.tsv", "sample_name\tsex\nS1\tmale\n")
 
-    def said(sex_contigs=(), sex="male"):
+    def warned(sex_contigs=(), sex="male"):
         config = project.config | {"ploidy_regions": {sex: "p.bed"}, "samples": "samples.tsv"}
         config["qc"] = {"action": action, "sex_contigs": list(sex_contigs)}
         cohort = tables.read_cohort(config, SCHEMAS)
@@ -1159,11 +1159,11 @@ def test_a_sex_that_no_contig_tells_of_is_said_before_the_run_where_it_decides_t
         errors = inputs.check(cohort.config, cohort.units, warn=output.append, sex_contigs=lambda contigs: [])
         return (output, errors) if action == "warn" else (errors, output)
 
-    ((line,), rest) = said()
+    ((line,), rest) = warned()
     assert line.startswith("config: ploidy_regions go by the sex, which cannot be checked: no contigs of ") and not rest
-    assert said(sex="queen") == ([], []), "it is no sex that depth tells of"
-    assert said(["chr20", "chr21"]) == ([], [])
-    (lacking,) = [line for lines in said(["chr20", "chrY"]) for line in lines]
+    assert warned(sex="queen") == ([], []), "it is no sex that depth tells of"
+    assert warned(["chr20", "chr21"]) == ([], [])
+    (lacking,) = [line for lines in warned(["chr20", "chrY"]) for line in lines]
     assert re.match(r"config: qc\.sex_contigs names chrY, which \S+ lacks \(it has chr20, chr21\)", lacking)
     assert "must name two contigs, X and then Y" in " ".join(project.errors(qc={"sex_contigs": ["chr20"]}))
 
@@ -1201,7 +1201,7 @@ def test_a_reference_without_alt_contigs_is_not_warned_of(project):
 @pytest.mark.parametrize(("end", "more"), [("\n", " made up"), ("\n", ""), ("\r\n", "")])
 @pytest.mark.parametrize("par", ["acgt", "N", "n"])
 def test_pseudoautosomal_regions_of_y_that_are_not_masked_are_warned_of(project, monkeypatch, par, end, more):
-    """No index is needed, and of compressed files nothing is said."""
+    """No index is needed, and of compressed files nothing is warned."""
     monkeypatch.setattr(inputs, "PARS_OF_Y", {400: ((100, 160), (300, 360))})
     y = "N" * 100 + (par * 60)[:60] + "ACGT" * 35 + (par * 60)[:60] + "N" * 40
     contigs = {"chr20": "ACGTA" * 101, "chrX": "ACGTG" * 200, "chrY": y, "chrY_random": "A" * 400}
@@ -1212,20 +1212,20 @@ def test_pseudoautosomal_regions_of_y_that_are_not_masked_are_warned_of(project,
     project.write("genome.fa", "".join(records))
     project.write("dbsnp.vcf", vcf("chr20"))
 
-    def said(fasta="genome.fa"):
+    def warned(fasta="genome.fa"):
         output = []
         cohort = tables.read_cohort(project.config | {"reference": {"fasta": fasta}}, SCHEMAS)
         assert inputs.check(cohort.config, cohort.units, warn=output.append) == []
         return output
 
-    found = said()
+    found = warned()
     assert len(found) == (par == "acgt")
     for line in found:
         assert "genome.fa has bases in the pseudoautosomal regions of chrY, which X has, too: reads" in line
     Path("genome.fa.gz").write_bytes(gzip.compress(Path("genome.fa").read_bytes()))
-    assert said("genome.fa.gz") == []
+    assert warned("genome.fa.gz") == []
     project.write("genome.fa", "".join(records).replace(f">chrY{more}{end}", f">Y{more}{end}"))
-    assert len(said()) == (par == "acgt"), "it is known by its length"
+    assert len(warned()) == (par == "acgt"), "it is known by its length"
 
 
 def test_of_a_named_index_its_own_alt_file_counts(project):
