@@ -240,8 +240,8 @@ def end_later(attempt, file):
 def test_another_users_file_that_is_closed_to_us_is_told(attempt, tmp_path):
     tmp_path.chmod(0o755)
     (tmp_path / "a.log.owner").touch(0o600)
-    said = as_user(NOBODY, lambda: open_plain("a.log.owner", os.O_RDWR))
-    assert said == "LauncherError: a.log.owner: is root's, and closed to you; remove it once their run is over"
+    failure = as_user(NOBODY, lambda: open_plain("a.log.owner", os.O_RDWR))
+    assert failure == "LauncherError: a.log.owner: is root's, and closed to you; remove it once their run is over"
 
 
 @pytest.mark.parametrize("kind", [os.symlink, lambda _, path: os.mkfifo(path)], ids=["link", "pipe"])

@@ -857,5 +857,5 @@ def test_a_record_tells_profile_binding_and_what_gatk_chose(spec, setup, snakema
     assert (unbound["binding"], unbound["profile_digest"]) == (None, record["profile_digest"])
     mine = tmp_path / "mine" / "config.yaml"
     mine.parent.mkdir()
-    mine.write_text((ROOT / spec.profile / "config.yaml").read_text() + "retries: 1\n")
+    mine.write_text((ROOT / spec.profile / "config.yaml").read_text().replace("retries: 1", "retries: 2"))
     assert run(replace(spec, profile=str(mine.parent)), setup)["profile_digest"] != record["profile_digest"]

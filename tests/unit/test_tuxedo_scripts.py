@@ -14,7 +14,15 @@ import pytest
 from gpd.truth.expression import compare_expression
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ("annotation", "design", "cuffdiff_tables", "fragment_lengths", "skipped_loci", "strandedness")
+SCRIPTS = (
+    "annotation",
+    "design",
+    "cuffdiff_tables",
+    "fragment_lengths",
+    "skipped_loci",
+    "strandedness",
+    "library_type",
+)
 
 
 def load(name):
@@ -24,7 +32,7 @@ def load(name):
     return module
 
 
-annotation, design, expression, fragments, skipped_loci, strandedness = map(load, SCRIPTS)
+annotation, design, expression, fragments, skipped_loci, strandedness, library_type = map(load, SCRIPTS)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -218,7 +226,7 @@ def test_unstranded_data_declared_stranded_are_warned_about(tmp_path):
         records[sample] = tmp_path / f"{sample}.json"
         record = {"declared": "fr-firststrand", "found": found, "reads": 900, "sense": share}
         records[sample].write_text(json.dumps(record))
-    table, warnings = strandedness.report(records)
+    table, warnings = library_type.report(records)
     assert warnings == [
         "sample S1: strandedness is fr-firststrand in the config, but 51% of its 900 reads in genes lie on the gene's "
         "strand, as in fr-unstranded libraries"
@@ -245,7 +253,7 @@ def record(declared, found, reads=900, sense=0.01):
     ],
 )
 def test_library_type_of_a_sample(of_sample, library):
-    assert strandedness.library("S1", of_sample) == library
+    assert library_type.library("S1", of_sample) == library
 
 
 @pytest.mark.parametrize(
@@ -258,27 +266,29 @@ def test_library_type_of_a_sample(of_sample, library):
         ),
         (
             record("auto", "", 3, 1.0),
-            "sample S1: its library type cannot be told: 3 of its reads lie on genes of one strand, and 200 are "
-            "needed: set strandedness, or leave the sample out (leave_out)",
+            "sample S1: its library type cannot be told: 100% of its 3 reads in genes lie on the gene's strand, which "
+            "is too few, or neither half of them nor nearly all or none: set strandedness, or leave the sample out "
+            "(leave_out)",
         ),
         (
             record("auto", "", 900, 0.72),
             "sample S1: its library type cannot be told: 72% of its 900 reads in genes lie on the gene's strand, which "
-            "is neither half of them nor nearly all or none: set strandedness, or leave the sample out (leave_out)",
+            "is too few, or neither half of them nor nearly all or none: set strandedness, or leave the sample out "
+            "(leave_out)",
         ),
     ],
 )
 def test_a_library_type_that_reads_contradict_or_do_not_tell_is_refused(of_sample, error):
-    with pytest.raises(strandedness.LibraryError) as raised:
-        strandedness.library("S1", of_sample)
+    with pytest.raises(library_type.LibraryError) as raised:
+        library_type.library("S1", of_sample)
     assert str(raised.value) == error
 
 
 def test_samples_of_different_libraries_are_named():
     records = {f"S{number}": record("auto", "fr-firststrand") for number in range(9)}
-    assert strandedness.libraries(records) == "fr-firststrand"
-    with pytest.raises(strandedness.LibraryError) as raised:
-        strandedness.libraries(records | {"X.1": record("auto", "fr-unstranded", sense=0.5)})
+    assert library_type.libraries(records) == "fr-firststrand"
+    with pytest.raises(library_type.LibraryError) as raised:
+        library_type.libraries(records | {"X.1": record("auto", "fr-unstranded", sense=0.5)})
     assert str(raised.value) == (
         "samples of different library types are not compared: 9 are fr-firststrand by their reads, but X.1 "
         "(fr-unstranded): leave those out (leave_out), or run them apart"

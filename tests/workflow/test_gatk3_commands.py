@@ -213,13 +213,13 @@ def test_conda_brings_java_8_to_a_jar_that_holds_the_walkers(with_jar):
     assert refused.exit_code == 1
     assert "config: gatk3_jar GATK 3.jar: is no jar that can be read" in refused.output
     with zipfile.ZipFile(jar, "w") as archive:
-        archive.writestr("org/broadinstitute/hellbender/Main.class", "")
+        archive.writestr("org/example/Main.class", "")
     assert "has no HaplotypeCaller: it is not GATK 3" in with_jar.snakemake("--dry-run", "--sdm", "conda").output
     for lacking, walker in (("BaseRecalibrator", "haplotypecaller/HaplotypeCaller"), ("", "bqsr/BaseRecalibrator")):
         with zipfile.ZipFile(jar, "a") as archive:
             archive.writestr(f"org/broadinstitute/gatk/tools/walkers/{walker}.class", "")
-        said = with_jar.snakemake("--dry-run", "--sdm", "conda").output
-        assert bool(lacking) == (f"has no {lacking}: it is not GATK 3, or not all of it" in said)
+        printed = with_jar.snakemake("--dry-run", "--sdm", "conda").output
+        assert bool(lacking) == (f"has no {lacking}: it is not GATK 3, or not all of it" in printed)
     ran = with_jar.snakemake("--dry-run", "--sdm", "conda")
     assert "config: " not in ran.output
     assert "Building DAG of jobs..." in ran.output, "which wants conda itself next"

@@ -312,8 +312,10 @@ def test_where_an_earlier_run_has_called_all_contigs_they_stay_called(with_decoy
     made.write_text("chr1\t0\t2000\t1\t2000\nchrEBV\t0\t200\t2\t200\n")
     ran = with_decoy.snakemake("--dry-run")
     assert "called_contigs" not in planned_jobs(ran)
-    said = "calling_contigs: auto: as earlier here, all contigs are called; to leave out 1 EBV, and to call all samples"
-    assert ran.output.count(said) == 1
+    warned = (
+        "calling_contigs: auto: as earlier here, all contigs are called; to leave out 1 EBV, and to call all samples"
+    )
+    assert ran.output.count(warned) == 1
 
 
 def test_joint_calling_waits_for_verdicts_where_samples_that_fail_stop_it(cohort):

@@ -1,4 +1,4 @@
-"""Tools that planned jobs call: what is missing, broken or too old is said before the first job."""
+"""Tools that planned jobs call: what is missing, broken or too old is named before the first job."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.e2e  # real commands around the one that is bad
 MAPPED = "results/map_and_sort/S1/L1.bam"
 
 
-def said(cohort: Cohort, folder: Path, command: str, text: str, target: str, *options: str) -> list[str]:
+def printed(cohort: Cohort, folder: Path, command: str, text: str, target: str, *options: str) -> list[str]:
     """What a run to the target says that finds this command first."""
     (folder / command).write_text(f"#!/bin/sh\n{text}\n")
     (folder / command).chmod(0o755)
@@ -34,7 +34,7 @@ def test_a_bad_tool_ends_the_run(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, text: str, fault: str
 ) -> None:
     folder = tmp_path_factory.mktemp("bin")
-    lines = said(tiny_cohort(tmp_path), folder, "samtools", text, MAPPED)
+    lines = printed(tiny_cohort(tmp_path), folder, "samtools", text, MAPPED)
     advice = "apt-get install samtools, or snakemake --sdm conda (envs/samtools.yaml)"
     assert f"{folder}/samtools {fault}: {advice}" in lines
 
@@ -60,4 +60,4 @@ def test_a_missing_tophat2_is_said_before_any_index_is_made(tmp_path: Path) -> N
 
 
 def test_a_plan_needs_no_tool(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    said(tiny_cohort(tmp_path), tmp_path_factory.mktemp("bin"), "samtools", "exit 1", MAPPED, "--dry-run")
+    printed(tiny_cohort(tmp_path), tmp_path_factory.mktemp("bin"), "samtools", "exit 1", MAPPED, "--dry-run")

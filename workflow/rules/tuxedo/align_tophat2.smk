@@ -113,7 +113,7 @@ rule tophat2:
             {params.links}
             tophat2 -p {threads} {params.distance} --library-type {params.library} -G {input.genes:q} \
                 {params.novel} -o "$TMPDIR/out" {params.index:q} {params.reads} \\
-            || {{ status=$?; tail -n 5 "$TMPDIR"/out/logs/*prep_reads*.log >&2 || true; exit $status; }}
+            || {{ status=$?; (cd "$TMPDIR/out/logs" && tail -n 5 *prep_reads*.log) >&2 || true; exit $status; }}
             mv "$TMPDIR/out/align_summary.txt" {output.summary:q}
             mv "$TMPDIR/out/accepted_hits.bam" {output.mapped:q}
             if [ -e "$TMPDIR/out/unmapped.bam" ]; then

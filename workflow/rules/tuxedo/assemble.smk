@@ -24,7 +24,7 @@ rule assemble:
         bound(
             "assemble",
             """
-            library=$({params.python} "$GPD_STRANDEDNESS" library {wildcards.sample:q} < {input.strands:q})
+            library=$({params.python} "$GPD_LIBRARY_TYPE" library {wildcards.sample:q} < {input.strands:q})
             genes={input.genes:q} fasta={input.fasta:q} mask={input.mask:q}
             cufflinks --quiet --no-update-check -p {threads} --library-type "$library" {params.library} {params.guide} \\
                 {params.passed_over} -o "$TMPDIR" {input.bam:q}

@@ -60,6 +60,7 @@ environment |= dict(
     GPD_EMPTY_BAM=source("tuxedo/empty_bam.py"),
     GPD_EXPRESSION=source("tuxedo/cuffdiff_tables.py"),
     GPD_FRAGMENTS=source("tuxedo/fragment_lengths.py"),
+    GPD_LIBRARY_TYPE=source("tuxedo/library_type.py"),
     GPD_SKIPPED_LOCI=source("tuxedo/skipped_loci.py"),
     GPD_STRANDEDNESS=source("tuxedo/strandedness.py"),
     GPD_CUMMERBUND=source("tuxedo/cummerbund.R"),

@@ -61,7 +61,7 @@ rule gene_counts:
         bound(
             "qc",
             """
-            strand=$({params.python} "$GPD_STRANDEDNESS" featurecounts < {input.strands:q})
+            strand=$({params.python} "$GPD_LIBRARY_TYPE" featurecounts < {input.strands:q})
             {params.python} "$GPD_MATRICES" exons < {input.genes:q} > "$TMPDIR/exons.saf"
             samtools idxstats {input.bam:q} > "$TMPDIR/contigs"
             if awk '$3 + $4 {{ found = 1 }} END {{ exit !found }}' "$TMPDIR/contigs"; then

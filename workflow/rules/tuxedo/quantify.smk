@@ -22,7 +22,7 @@ rule quantify:
         bound(
             "quantify",
             """
-            library=$({params.python} "$GPD_STRANDEDNESS" library {wildcards.sample:q} < {input.strands:q})
+            library=$({params.python} "$GPD_LIBRARY_TYPE" library {wildcards.sample:q} < {input.strands:q})
             fasta={input.fasta:q} mask={input.mask:q}
             cuffquant --quiet --no-update-check -p {threads} --library-type "$library" {params.library} \\
                 {params.passed_over} -o "$TMPDIR" {input.transcripts:q} {input.bam:q}

@@ -19,7 +19,7 @@ rule read_strands:
         bound(
             "qc",
             """
-            {params.python} "$GPD_STRANDEDNESS" sample --declared {params.declared} --genes {input.genes:q} \\
+            {params.python} "$GPD_STRANDEDNESS" --declared {params.declared} --genes {input.genes:q} \\
                 --bam {input.bam:q} > {output:q}
             """,
             rule="read_strands",
@@ -42,7 +42,7 @@ rule library_type:
         bound(
             "qc",
             """
-            printf '%s\\n' {input:q} | {params.python} "$GPD_STRANDEDNESS" libraries > {output:q}
+            printf '%s\\n' {input:q} | {params.python} "$GPD_LIBRARY_TYPE" libraries > {output:q}
             """,
             rule="library_type",
         )
@@ -98,5 +98,5 @@ rule strandedness:
         """
         {params.exports}
         paste <(printf '%s\\n' {params.names:q}) <(printf '%s\\n' {input:q}) \
-            | {params.python} "$GPD_STRANDEDNESS" report --log {log:q} >{output:q}
+            | {params.python} "$GPD_LIBRARY_TYPE" report --log {log:q} >{output:q}
         """

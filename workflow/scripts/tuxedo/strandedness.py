@@ -1,10 +1,6 @@
-"""Which strand of their genes a sample's reads come from, against what the config says of the library.
+"""Which strand of their genes a sample's reads come from; library_type.py says what follows.
 
-    strandedness.py sample --declared auto --genes GENES.gtf --bam SAMPLE.bam > SAMPLE.json
-    strandedness.py library SAMPLE < SAMPLE.json    its library type, or an error where reads contradict the config
-    strandedness.py libraries < PATHS_OF_JSON       the type of all, or an error where they differ
-    strandedness.py featurecounts < SAMPLE.json     the type to count by, as featureCounts' -s
-    strandedness.py report --log LOG < SAMPLES_AND_THEIR_JSON.tsv > TABLE.tsv
+    strandedness.py --declared auto --genes GENES.gtf --bam SAMPLE.bam > SAMPLE.json
 
 Reads count where they start in an exon that has genes on one strand alone. `sense` is the share whose fragment, as the
 first read tells it, lies on the gene's own strand: 1 for fr-secondstrand, 0 for fr-firststrand, a half for
@@ -15,34 +11,18 @@ import json
 import subprocess
 import sys
 from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 READS = 200_000  # looked at, spread over the whole file
 ENOUGH_READS = 200
-NAMED = 3  # samples in an error
 STRANDED, UNSTRANDED = 0.8, 0.65  # shares of the larger side; between them the library is neither
-AUTO = "auto"  # the library type is the one that the reads speak for
-FEATURECOUNTS = {"fr-secondstrand": 1, "fr-firststrand": 2}  # and 0 for reads of both strands
 REVERSE, SECOND_MATE = 0x10, 0x80
 LEFT_OUT = 0x4 | 0x100 | 0x800  # unmapped, secondary, supplementary
 
-MULTIQC_HEADER = (
-    "# id: strandedness",
-    "# section_name: Strandedness",
-    "# description: Library type as declared and as the reads say; sense is the share on the gene's own strand.",
-    "# plot_type: table",
-)
-
 Segments = dict[str, tuple[list[int], list[str]]]
-Record = dict[str, Any]
-
-
-class LibraryError(Exception):
-    """A sample's library type is not what was said, or cannot be told; the message says why, and what to do."""
 
 
 def one_sided(lines: Iterable[str]) -> Segments:
@@ -86,61 +66,6 @@ def verdict(sense: int, total: int) -> str:
     return "fr-unstranded" if larger <= UNSTRANDED else ""
 
 
-def library(sample: str, record: Record) -> str:
-    """The library type that a sample's Cufflinks is told."""
-    declared, found, reads = record["declared"], record["found"], record["reads"]
-    unknown = f"sample {sample}: its library type cannot be told:"
-    if declared == AUTO and reads < ENOUGH_READS:
-        raise LibraryError(
-            f"{unknown} {reads} of its reads lie on genes of one strand, and {ENOUGH_READS} are "
-            "needed: set strandedness, or leave the sample out (leave_out)"
-        )
-    if declared == AUTO and not found:
-        raise LibraryError(
-            f"{unknown} {_sense(record)}, which is neither half of them nor nearly all or none: "
-            "set strandedness, or leave the sample out (leave_out)"
-        )
-    if declared != AUTO and found not in ("", declared):
-        raise LibraryError(f"sample {sample}: {contradiction(record)}: correct it, or set strandedness: auto")
-    return found if declared == AUTO else declared
-
-
-def contradiction(record: Record) -> str:
-    return (
-        f"strandedness is {record['declared']} in the config, but {_sense(record)}, as in {record['found']} libraries"
-    )
-
-
-def _sense(record: Record) -> str:
-    return f"{record['sense']:.0%} of its {record['reads']} reads in genes lie on the gene's strand"
-
-
-def libraries(records: Mapping[str, Record]) -> str:
-    """The one library type of all samples, which Cuffdiff is told."""
-    types = {sample: library(sample, record) for sample, record in records.items()}
-    if len(counts := Counter(types.values())) == 1:
-        return next(iter(counts))
-    (usual, number), *_ = counts.most_common()
-    others = [f"{sample} ({found})" for sample, found in types.items() if found != usual]
-    named = ", ".join(others[:NAMED]) + f" and {len(others) - NAMED} more" * (len(others) > NAMED)
-    raise LibraryError(
-        f"samples of different library types are not compared: {number} are {usual} by their reads, but {named}: leave "
-        "those out (leave_out), or run them apart"
-    )
-
-
-def report(records: Mapping[str, Path | str]) -> tuple[str, list[str]]:
-    """All samples' records as a table that MultiQC shows, and the warnings; `records` maps samples to JSON files."""
-    lines, warnings = [*MULTIQC_HEADER, "Sample\tdeclared\tfound\treads\tsense"], []
-    for sample, path in records.items():
-        record = json.loads(Path(path).read_text())
-        sense = "" if record["sense"] is None else f"{record['sense']:.4f}"
-        lines.append("\t".join([sample, record["declared"], record["found"], str(record["reads"]), sense]))
-        if record["found"] and record["declared"] not in (AUTO, record["found"]):
-            warnings.append(f"sample {sample}: {contradiction(record)}")
-    return "".join(f"{line}\n" for line in lines), warnings
-
-
 def alignments(bam: Path) -> Iterator[str]:
     """Lines of SAM, of some READS primary alignments."""
     table = subprocess.run(["samtools", "idxstats", bam], check=True, text=True, stdout=subprocess.PIPE).stdout
@@ -162,28 +87,5 @@ def look_at(declared: str, genes: Path, bam: Path) -> dict[str, object]:
     return {"declared": declared, "found": verdict(sum(found), len(found)), "reads": len(found), "sense": sense}
 
 
-def main(argv: list[str]) -> int:
-    try:
-        if argv[0] == "sample":
-            json.dump(look_at(argv[2], Path(argv[4]), Path(argv[6])), sys.stdout)
-        elif argv[0] == "library":
-            print(library(argv[1], json.load(sys.stdin)))
-        elif argv[0] == "libraries":
-            paths = map(Path, sys.stdin.read().splitlines())
-            print(libraries({path.stem: json.loads(path.read_text()) for path in paths}))
-        elif argv[0] == "featurecounts":
-            record = json.load(sys.stdin)
-            print(FEATURECOUNTS.get(record["found" if record["declared"] == AUTO else "declared"], 0))
-        else:
-            table, warnings = report(dict(line.rstrip("\n").split("\t") for line in sys.stdin))
-            Path(argv[2]).write_text("".join(f"{line}\n" for line in warnings))
-            sys.stderr.writelines(f"warning: {line}\n" for line in warnings)
-            sys.stdout.write(table)
-    except LibraryError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    json.dump(look_at(sys.argv[2], Path(sys.argv[4]), Path(sys.argv[6])), sys.stdout)
