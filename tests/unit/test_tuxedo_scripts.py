@@ -390,7 +390,7 @@ def test_strays_do_not_move_the_estimate():
 def test_too_few_pairs_are_refused(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     assert fragments.main(["distance"]) == 1
-    assert "give inner_distance and inner_distance_sd in the config" in capsys.readouterr().err
+    assert "0 of the first pairs map to a transcript: the sample is of another species" in capsys.readouterr().err
 
 
 RECORD = b"@a\nA\n+\nI\n"
