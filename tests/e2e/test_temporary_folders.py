@@ -213,7 +213,7 @@ def test_nothing_of_a_run_is_left_among_temporary_files(
     held.chmod(0o755)
     folder.environment["TMPDIR"] = str(temporary)
     target = "results/mark_duplicates/S1.bam"
-    first = folder.start("run", "germline", target)
+    first = folder.start("run", "germline", target, "--", "--retries", "0")
     wait_until(began.exists, timeout_s=120)
     assert any("gpd-job-" in name for name in left(temporary))
     killed = {"kill -9 of sambamba": holding, "kill -9 of all": lambda pid: [pid, *descendants(pid)]}

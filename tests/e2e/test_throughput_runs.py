@@ -387,7 +387,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 def test_the_makespan_is_that_of_an_outside_clock(measured: Measured, figure: Callable[[str], None]) -> None:
     (run,) = measured.table("runs").itertuples()
     (ledger,) = measured.lab.ledgers(measured.spec)
-    timed = {record["id"] for record in records_of(ledger) if record["step"] in PIPELINES["tuxedo"].steps}
+    attempts = [record for record in records_of(ledger) if record["step"] in PIPELINES["tuxedo"].steps]
+    timed = {record["id"] for record in attempts if record["attempt"] == 1}  # what failed for its data is not run again
     assert len(timed) == 3
     outside_s, gap_s = measured.clock.makespan_s(timed)
     clocks = f"{run.makespan_s:.3f} s, by an outside clock {outside_s:.3f} s, give or take {gap_s:.3f} s"
