@@ -71,6 +71,7 @@ rule gather:
         bound("gather", "cat {{input:q}} > {{output:q}}")
 
 
+include: "{rules}/made_of.smk"
 include: "{rules}/defaults.smk"
 """
 # A job at work holds a lock, which the kernel takes from it with its last process: so it is seen whether it was doubled
