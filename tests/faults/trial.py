@@ -113,6 +113,7 @@ class Trial:
         if not self.prefix:
             return snakemake(self.folder, *arguments_until(self.kind, *rules))
         words = ["-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", self.folder, "--cores", "2"]
+        words += ["--retries", "0"]
         with tempfile.TemporaryFile("w+") as output:
             done = subprocess.run(
                 [*self.prefix, sys.executable, *words, *arguments_until(self.kind, *rules)],
