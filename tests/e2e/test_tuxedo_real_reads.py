@@ -298,6 +298,23 @@ def test_tophat_that_loses_reads_fails_its_sample(tmp_path, monkeypatch):
     assert all("-p 1 -r 20 --mate-std-dev 30 --library-type fr-unstranded" in call for call in calls)
 
 
+def test_a_bowtie2_that_is_killed_is_named_before_the_distance_of_mates_is_missed(tmp_path, monkeypatch):
+    conditions = {"sample1": "a", "sample3": "b"}
+    experiment = experiment_of(tmp_path, shared("rnaseq_fly"), conditions, ".tiny", aligner="tophat2")
+    experiment.config["stop_after"] = "quantify"
+    stand_ins = tmp_path / "bin"
+    stand_ins.mkdir()
+    bowtie2 = '#!/bin/sh\n[ "$*" != --version ] || { echo version 2.5.0; exit; }\nkill -9 $$\n'
+    for name, text in (("tophat2", TOPHAT), ("bowtie2-build", BOWTIE2_BUILD), ("bowtie2", bowtie2)):
+        (stand_ins / name).write_text(text)
+        (stand_ins / name).chmod(0o755)
+    experiment.write()
+    ran = with_path(stand_ins, tmp_path, "--until", "inner_distance")
+    assert ran.exit_code == 1
+    assert "Killed" in ran.output or "SIGKILL" in ran.output, ran.output
+    assert "of the first pairs map to a transcript" not in ran.output
+
+
 TESTED = """\
 test_id\tgene_id\tgene\tlocus\tsample_1\tsample_2\tstatus\tvalue_1\tvalue_2\tlog2(fold_change)\ttest_stat\tp_value\tq_value\tsignificant
 1\t1\toff\tI:1-900\tWT\tKO\tOK\t501.2\t0\t-inf\t-nan\t5e-05\t0.00045\tyes

@@ -1,6 +1,7 @@
 # What every job has unless its rule or a profile says otherwise: which attempt it is, how it is bound to CPUs, where its
-# command finds our scripts, what of these and of the user's files is another than before, and its log: logs/STEP/SAMPLE.log where its first output is results/STEP/SAMPLE.bam. Included
-# last, for it goes through all rules; those of a workflow that uses this one as a module are not among them.
+# command finds our scripts, which scripts and files of the user changed since they were first seen, and its log:
+# logs/STEP/SAMPLE.log where its first output is results/STEP/SAMPLE.bam. Included last, for it goes through all rules;
+# those of a workflow that uses this one as a module are not among them.
 from snakemake.io import strip_wildcard_constraints
 
 for each in workflow.modifier.rules:
