@@ -31,6 +31,7 @@ VQSR = {mode: {"resources": {"best": TRAINING, "more": MARKED}} for mode in ("sn
 ROUTES = {
     "gatk4": {},
     "bam": {},  # units of aligned reads
+    "cram": {"bam_input": "remap"},
     "decoy": {},  # a contig that is not called
     "joint": {"calling": "joint", "filter": "vqsr", "vqsr": VQSR, "intervals": "regions.bed", "reblock": True},
     "gatk3": {
@@ -86,6 +87,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "hard_filters.indels": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
     },
     "bam": {"bam_input": ("remap", {"bwa_alt", "bwa_index"})},
+    "cram": {"cram_reference": ("other.fa", {"cram_reference"})},
     "decoy": {"calling_contigs": ("all", {"n_free_intervals"})},
     "joint": {
         "leave_out": (["S2"], {"sample_map", "mapping_rates_files"}),
@@ -169,11 +171,14 @@ UNUSED = {
     "gatk4": {
         "gatk3_jar": "3.jar",
         "calling_contigs": "all",  # names leave out none
+        "bam_input": "remap",
+        "cram_reference": "other.fa",  # no unit is CRAM
         "vqsr.snps.sensitivity": 90,
         "aligner": "tophat2",
         "strandedness": "fr-firststrand",
     },
     "joint": {"hard_filters.snps": {"QD2": "QD < 2.5"}, "bam_input": "remap"},
+    "bam": {"cram_reference": "other.fa"},
     "hisat2": {
         "inner_distance": 7,
         "gatk": "gatk3",
@@ -279,10 +284,10 @@ def make(route: str, folder: Path) -> Cohort:
     if route == "decoy":
         with (folder / "genome.fa").open("a") as fasta:
             fasta.write(">chrEBV\n" + 40 * "ACGTC" + "\n")
-    if route == "bam":
+    if route in ("bam", "cram"):
         for number, unit in enumerate(cohort.units):
             unit.pop("fq1"), unit.pop("fq2")
-            unit["bam"] = write_bam(folder / f"{number}.bam", unit["sample_name"])
+            unit["bam"] = write_bam(folder / f"{number}.{route}", unit["sample_name"])
         write_bam(folder / "more.bam", "S1")
     if route == "joint":  # X and Y are two contigs
         with (folder / "genome.fa").open("a") as file:
@@ -294,7 +299,8 @@ def make(route: str, folder: Path) -> Cohort:
 
 def write_bam(path: Path, sample: str) -> str:
     header = f"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:chr1\tLN:2000\n@RG\tID:1\tSM:{sample}\n"
-    subprocess.run(["samtools", "view", "-b", "-o", path, "-"], input=header, text=True, check=True)
+    form = ["-C", "-T", path.with_name("genome.fa")] if path.suffix == ".cram" else ["-b"]
+    subprocess.run(["samtools", "view", *form, "-o", path, "-"], input=header, text=True, check=True)
     return path.name
 
 

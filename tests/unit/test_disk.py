@@ -13,7 +13,7 @@ MEASURED = ROOT / "tests" / "golden" / "disk" / "measured.tsv"
 WITHIN = 0.25
 GERMLINE = {
     **{"pipeline": "germline", "scatter": "none", "realigner": "none", "alignment_format": "bam", "bam_input": "keep"},
-    **{"calling": "per_sample", "gatk": "gatk4", "mapper": "bwa", "reference": {"bwa_index": ""}},
+    **{"calling": "per_sample", "gatk": "gatk4", "mapper": "bwa", "reference": {"bwa_index": ""}, "cram_reference": ""},
     **{"duplicates": "sambamba", "bqsr": "gatk", "quantize": [], "reblock": False},
 }
 TUXEDO = {"pipeline": "tuxedo", "aligner": "hisat2"}
@@ -152,6 +152,7 @@ def test_what_samples_share_is_counted_once():
     assert joint > disk.shared(of_cohort, 3.1e9, [predict(HUMAN, reblock=True)] * 3, 1.75) > per_sample
     assert joint == disk.shared(of_cohort, 3.1e9, [predict(HUMAN, alignment_format="cram")] * 3, 1.75)
     assert disk.shared(GERMLINE | {"reference": {"bwa_index": "hg38"}}, 3.1e9, needs, 1.75) < per_sample
+    assert disk.shared(GERMLINE | {"cram_reference": "hg19.fa"}, 3.1e9, needs, 1.75) == per_sample + 3.1e9
 
 
 def test_temporary_files_of_a_sorter_and_of_the_marking_of_duplicates():

@@ -194,7 +194,8 @@ def judge_formats(folder: Path):
         contigs = {"chr1": 12, "chr2": 4}
         config = {
             "reference": {"fasta": str(folder / "x.fa"), "bwa_index": ""},
-            "bam_input": "keep",
+            "bam_input": "remap" if len(content) % 2 else "keep",
+            "cram_reference": "",
             "bqsr": "gatk",
             "dbsnp": "",
             "filter": "none",

@@ -740,6 +740,10 @@ class TestLargeFiles:
 
 SUMS = {name: hashlib.md5(b"ACGTN" * (length // 5)).hexdigest() for name, length in REFERENCE.items()}
 OTHERS = SUMS | {"chr21": "0" * 32}
+UNDECODABLE = (
+    "was made with another FASTA than {} and cannot be read with it: {}; name its own in cram_reference, with "
+    "bam_input: remap, or make it BAM with that (samtools view -b -T FASTA)"
+)
 
 
 @pytest.mark.parametrize("block", [7, 1 << 23])
@@ -760,11 +764,62 @@ def test_alignments_of_another_fasta_are_told_before_the_run(project, form, mode
     assert project.errors(bam_input=mode) == []
     project.write_bam(form(REFERENCE, sums=OTHERS))
     faults = {
-        cram: "was made with another FASTA than the reference genome.fa and cannot be read with it: contig chr21 has "
-        "other bases (M5); make it BAM with its own (samtools view -b -T FASTA) and map that again (bam_input: remap)",
+        cram: UNDECODABLE.format("the reference genome.fa", "contig chr21 has other bases (M5)"),
         bam: "is to another genome than the reference genome.fa: contig chr21 has other bases; set bam_input: remap",
     }
     assert project.errors(bam_input=mode) == ([] if (form, mode) == (bam, "remap") else [BAM + faults[form]])
+
+
+MADE_WITH = "".join(f">{name}\n{'GATTA' * (length // 5)}\n" for name, length in REFERENCE.items())
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_cram_that_is_mapped_again_is_held_against_the_fasta_that_is_named_for_it(project, dictionary):
+    project.write("made with.fa", MADE_WITH)
+    sums = inputs.fasta_sums("made with.fa")
+    if dictionary:
+        project.write("made with.dict", "\n".join(f"@SQ\tSN:{name}\tLN:1\tM5:{own}" for name, own in sums.items()))
+    choices = {"bam_input": "remap", "cram_reference": "made with.fa"}
+    project.write_bam(cram(REFERENCE, sums=sums))
+    assert project.errors(**choices) == []
+    fault = UNDECODABLE.format("the reference genome.fa", "contig chr20 has other bases (M5)")
+    assert project.errors(**choices | {"bam_input": "keep"}) == [BAM + fault]
+    fault = UNDECODABLE.format("cram_reference made with.fa", "contig chr20 has other bases (M5)")
+    project.write_bam(cram(REFERENCE, sums=SUMS))
+    assert project.errors(**choices) == [BAM + fault]
+    project.write_bam(bam(REFERENCE, sums=SUMS))
+    assert project.errors(**choices) == []
+
+
+@pytest.mark.parametrize("variable", ["", "REF_PATH", "REF_CACHE"])
+def test_contigs_that_no_fasta_has_are_told_unless_samtools_was_told_where_they_are(project, monkeypatch, variable):
+    for name in ("REF_PATH", "REF_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    if variable:
+        monkeypatch.setenv(variable, "cache")
+    project.write_bam(cram(REFERENCE | {"decoy": 5}, sums=SUMS | {"decoy": "0" * 32}))
+    fault = UNDECODABLE.format("the reference genome.fa", "it lacks contig decoy")
+    assert project.errors(bam_input="remap") == ([] if variable else [BAM + fault])
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (None, "does not exist"),
+        (b"", "is empty (0 bytes)"),
+        (b"no FASTA\n", "is not FASTA: it holds no sequence"),
+        (
+            gzip.compress(MADE_WITH.encode())[:-9],
+            "is cut off: its compressed data ends too early; copy or create it again",
+        ),
+    ],
+    ids=["missing", "empty", "text", "cut"],
+)
+def test_a_fasta_for_cram_that_cannot_be_read(project, content, fault):
+    if content is not None:
+        project.write("other.fa", content)
+    project.write_bam(cram(REFERENCE, sums=SUMS))
+    assert project.errors(bam_input="remap", cram_reference="other.fa") == [f"config: cram_reference other.fa {fault}"]
 
 
 @pytest.mark.parametrize("form", [bam, cram])

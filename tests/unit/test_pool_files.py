@@ -66,6 +66,14 @@ def test_without_settings_the_pool_is_as_it_was(study, source):
     assert pool_files.drawn_from(whole, source) == source
 
 
+def test_cram_is_decoded_as_the_workflow_does(study, source):
+    """Alignments that are kept are of the reference."""
+    for way, fasta in {"remap": "cram.fa", "keep": "g.fa"}.items():
+        other = replace(source, config=source.config | {"cram_reference": "cram.fa", "bam_input": way})
+        assert {file.fasta for file in pool_files.made_files(study, other)} == {fasta}
+    assert {file.fasta for file in pool_files.made_files(study, source)} == {"g.fa"}
+
+
 def test_a_share_of_the_reads_is_drawn_and_pairs_keep_in_step(study, source):
     lane, single = made(study, source).units_of("S1")
     first, second, alone = names(lane["fq1"]), names(lane["fq2"]), names(single["fq1"])

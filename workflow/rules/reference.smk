@@ -24,6 +24,30 @@ rule reference:
         )
 
 
+rule cram_reference:
+    """The FASTA that CRAM files were made with, where it is another; samtools wants an index beside it."""
+    input:
+        list(filter(None, [config["cram_reference"]])),
+    output:
+        fasta="results/reference/cram_reference.fa",
+        fai="results/reference/cram_reference.fa.fai",
+    log:
+        "logs/cram_reference/genome.log",
+    conda:
+        "../../envs/samtools.yaml"
+    resources:
+        mem_mb=1000,
+    shell:
+        bound(
+            "reference",
+            """
+            gzip -cdf -- {input:q} > {output.fasta:q}
+            samtools faidx {output.fasta:q}
+            """,
+            rule="cram_reference",
+        )
+
+
 rule bwa_index:
     input:
         "results/reference/genome.fa",

@@ -123,6 +123,7 @@ def unused():
             "bwa_index",
             "bwa_index_check",
             "bwa_alt",
+            "cram_reference",
             "indexed_vcf",
             *([] if config["mask"] else ["mask"]),
             *ungated,
@@ -138,6 +139,7 @@ def unused():
     names |= {name for chosen, of_one in of_filter.items() if chosen != config["filter"] for name in of_one}
     names |= {"alignment"} if config["alignment_format"] != "cram" else set()
     names |= {"indexed_vcf"} if not vcfs else set()
+    names |= set() if has_cram_reference() else {"cram_reference"}
     names |= set() if padding else {"padded_intervals", "target_intervals"}
     names |= set() if CALLED_CONTIGS in regions else {"called_contigs"}
     names |= {"call_genotypes"} if config["common_sites"] else {"contamination", "lanes"}

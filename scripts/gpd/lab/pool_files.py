@@ -14,7 +14,7 @@ import tempfile
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ GIGABYTE = 1e9
 class MadeFile:
     """A file that is made of `origin`: a share of its reads, all of them where that is 1; `of_pool` are the whole ones.
 
-    Files of one unit have one seed. `fasta` is the reference, which CRAM is decoded with.
+    Files of one unit have one seed. `fasta` is what CRAM is decoded with.
     """
 
     path: Path
@@ -91,9 +91,15 @@ def made_files(study: Study, source: Source) -> list[MadeFile]:
             for role in (role for role in ROLES if row.get(role)):
                 path, of_pool = _place(study, source, row, role, at), Path(row[role])
                 origin = of_pool if at == 1 else _place(study, source, row, role, 1)
-                share, fasta = study.fraction if at == 1 else 1.0, source.config["reference"]["fasta"]
+                share, fasta = study.fraction if at == 1 else 1.0, cram_fasta(source.config)
                 found.append(MadeFile(path, origin, share, seed, of_pool, study.fraction, fasta))
     return found
+
+
+def cram_fasta(config: Mapping) -> str:
+    """The FASTA that CRAM files are decoded with, as the workflow does (rules/germline/mapping.smk)."""
+    mapped_again = config.get("bam_input") == "remap" and config.get("cram_reference")
+    return mapped_again or config["reference"]["fasta"]
 
 
 def _place(study: Study, source: Source, row: dict[str, str], role: str, number: int) -> Path:

@@ -177,6 +177,7 @@ def preparations():
     return [
         *(*reference.values(), N_FREE, CALLED, *([TARGETS] if padding else [])),
         *(expand([INTERVAL, WIDE], interval=joint_intervals) if joint else []),
+        *([CRAM_REFERENCE] if has_cram_reference() else []),
         *(*index, *ready, *(f"{vcf}.tbi" for vcf in ready)),
     ]
 

@@ -5,7 +5,7 @@
 rule map_and_sort:
     input:
         reads=unit_reads,
-        reference="results/reference/genome.fa",
+        reference=decoded_with,
         dict="results/reference/genome.dict",
         index=bwa_files,
         checked=checked,

@@ -33,6 +33,24 @@ def mapped(sample, unit):
     return f"results/map_and_sort/{sample}/{unit}"
 
 
+CRAM_REFERENCE = "results/reference/cram_reference.fa"
+
+
+def decoded_with(wildcards):
+    """The FASTA that decodes a unit's file, where that is CRAM."""
+    bam = units[wildcards.sample][wildcards.unit]["bam"]
+    return CRAM_REFERENCE if config["cram_reference"] and bam and inputs.is_cram(bam) else reference["fasta"]
+
+
+@cache
+def has_cram_reference():
+    """Whether any unit is decoded with another FASTA than the reference."""
+    if not config["cram_reference"] or config["bam_input"] == "keep":
+        return False
+    rows = [unit for sample in samples for unit in units[sample].values()]
+    return any(unit["bam"] and inputs.is_cram(unit["bam"]) for unit in rows)
+
+
 @cache
 def read_group_of(bam):
     return next(iter(inputs.read_groups(bam)), {})  # inputs.py allows one

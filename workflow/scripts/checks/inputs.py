@@ -41,6 +41,7 @@ CRAM_ENDS = (
     bytes.fromhex("0f000000ffffffff0fe0454f4600000000010005bdd94f0001000606010001000100ee63014b"),  # version 3
     bytes.fromhex("0b000000ffffffff0fe0454f460000000001000001000606010001000100"),  # version 2.1
 )
+LOOKED_UP = {"REF_PATH", "REF_CACHE"}  # variables by which samtools finds contigs that a FASTA lacks
 CRAM_METHODS = (bytes, gzip.decompress, bz2.decompress, lzma.decompress)
 
 PLAIN = re.compile("[ -~]+")  # a value of a read group, as SAM has it
@@ -93,8 +94,9 @@ def check(
     errors += vcf_errors(config, contigs, warn) + known_genotypes_errors(config, units)
     errors += interval_errors(config, contigs)
     cached_dict = f"{cached_fai.removesuffix('.fa.fai')}.dict" if cached_fai else ""
-    sums = functools.cache(lambda: reference_sums(config["reference"]["fasta"], contigs, cached_dict))
-    return errors + read_file_errors(units, config, contigs, warn, sums)
+    sums = functools.cache(lambda: known_sums(config["reference"]["fasta"], contigs, cached_dict))
+    cram_sums, more = read_cram_reference(config, units)
+    return errors + more + read_file_errors(units, config, contigs, warn, sums, cram_sums)
 
 
 def duplicates_errors(config: dict, units: dict[str, dict[str, dict]]) -> list[str]:
@@ -206,10 +208,12 @@ def read_file_errors(
     contigs: Contigs,
     warn: Callable[[str], object] = str,
     sums: Callable[[], dict[str, str]] = dict,
+    cram_sums: dict[str, str] | None = None,
 ) -> list[str]:
     """What is wrong with the units' read files. Without contigs, headers of BAM files are not compared.
 
-    `sums` gives MD5 sums of the reference's contigs; it is asked where an alignment's header has some.
+    `sums` gives MD5 sums of the reference's contigs; it is asked where an alignment's header has some. `cram_sums` are
+    those of the FASTA that decodes CRAM, where it is another.
     """
     errors = []
     for row in chain.from_iterable(table.values() for table in units.values()):
@@ -217,7 +221,7 @@ def read_file_errors(
         paths = {column: row[column] for column in ("fq1", "fq2", "bam") if row[column]}
         faults = [(column, fault) for column, path in paths.items() if (fault := path_fault(path))]
         if not faults and "bam" in paths:
-            faults = [("bam", fault) for fault in _alignment_faults(row, config, contigs, sums)]
+            faults = [("bam", fault) for fault in _alignment_faults(row, config, contigs, sums, cram_sums)]
         elif not faults:
             faults, notes = _fastq_faults(paths)
             for column, note in notes:
@@ -306,14 +310,20 @@ def _record_fault(number: int, header: bytes, sequence: bytes, plus: bytes, qual
     return f"has {bases} bases but {qualities} base qualities in record {number}"
 
 
-def _alignment_faults(row: dict, config: dict, contigs: Contigs, sums: Callable[[], dict[str, str]]) -> Iterator[str]:
+def _alignment_faults(
+    row: dict,
+    config: dict,
+    contigs: Contigs,
+    sums: Callable[[], dict[str, str]],
+    cram_sums: dict[str, str] | None = None,
+) -> Iterator[str]:
     """What keeps a BAM or CRAM file's alignments from being taken as they are, or its reads from being mapped again."""
     try:
         header = read_header(row["bam"])
     except InputError as error:
         yield str(error)
         return
-    form, end = ("CRAM", CRAM_ENDS) if _is_cram(row["bam"]) else ("BAM", BGZF_END)
+    form, end = ("CRAM", CRAM_ENDS) if is_cram(row["bam"]) else ("BAM", BGZF_END)
     if not _end(row["bam"], 64).endswith(end):
         yield f"is cut off: the end marker of {form} is missing; copy or create it again"
         return
@@ -323,13 +333,8 @@ def _alignment_faults(row: dict, config: dict, contigs: Contigs, sums: Callable[
             "once more"
         )
     groups = [fields for kind, fields in header if kind == "@RG"]
-    other = _other_bases(header, sums) if contigs and (form == "CRAM" or config["bam_input"] == "keep") else ""
-    if other and form == "CRAM":
-        yield (
-            f"was made with another FASTA than the reference {config['reference']['fasta']} and cannot be read with it"
-            f": contig {other} has other bases (M5); make it BAM with its own (samtools view -b -T FASTA) and map that "
-            "again (bam_input: remap)"
-        )
+    if form == "CRAM" and (fault := _undecodable(header, config, sums if contigs else dict, cram_sums or {})):
+        yield fault
         return
     if config["bam_input"] != "keep":
         if len(groups) > 1:
@@ -348,15 +353,43 @@ def _alignment_faults(row: dict, config: dict, contigs: Contigs, sums: Callable[
         found = {fields["SN"]: int(fields["LN"]) for kind, fields in header if kind == "@SQ"}
         for fault in _contig_faults(found, contigs, config["reference"]["fasta"], complete=True):
             yield f"{fault}; or set bam_input: remap"
-    if other:
+    own = _own_sums(header) if contigs else {}
+    if other := _other_bases(own, sums() if own else {}):
         fasta = config["reference"]["fasta"]
         yield f"is to another genome than the reference {fasta}: contig {other} has other bases; set bam_input: remap"
 
 
-def _other_bases(header: Header, sums: Callable[[], dict[str, str]]) -> str:
-    """The first contig whose MD5 sum in a header is not the reference's; empty where there is none."""
-    own = {fields["SN"]: fields["M5"].lower() for kind, fields in header if kind == "@SQ" and "M5" in fields}
-    expected = sums() if own else {}
+def _undecodable(
+    header: Header, config: dict, sums: Callable[[], dict[str, str]], cram_sums: dict[str, str]
+) -> str | None:
+    """Why a CRAM file cannot be read with the FASTA that is named for it, or else with the reference.
+
+    What the header of alignments that are kept lacks is said as of BAM.
+    """
+    keeps, cram_fasta, own = config["bam_input"] == "keep", config["cram_reference"], _own_sums(header)
+    if cram_fasta and not keeps:
+        named, expected = f"cram_reference {cram_fasta}", cram_sums
+    else:
+        named, expected = f"the reference {config['reference']['fasta']}", sums() if own else {}
+    if other := _other_bases(own, expected):
+        how = f"contig {other} has other bases (M5)"
+    elif not keeps and expected and not LOOKED_UP & os.environ.keys() and (lacking := own.keys() - expected.keys()):
+        how = f"it lacks contig {_few(name for name in own if name in lacking)}"
+    else:
+        return None
+    return (
+        f"was made with another FASTA than {named} and cannot be read with it: {how}; name its own in cram_reference, "
+        "with bam_input: remap, or make it BAM with that (samtools view -b -T FASTA)"
+    )
+
+
+def _own_sums(header: Header) -> dict[str, str]:
+    """The contigs of a header that have an MD5 sum."""
+    return {fields["SN"]: fields["M5"].lower() for kind, fields in header if kind == "@SQ" and "M5" in fields}
+
+
+def _other_bases(own: dict[str, str], expected: dict[str, str]) -> str:
+    """The first contig whose MD5 sum is another than expected; empty where there is none."""
     return next((name for name, value in own.items() if expected.get(name, value) != value), "")
 
 
@@ -371,14 +404,14 @@ def _recalibrator(header: Header) -> str:
     return ""
 
 
-def _is_cram(path: str) -> bool:
+def is_cram(path: str) -> bool:
     return _start(path, 4) == b"CRAM"
 
 
 def read_header(path: str) -> Header:
     """The header of a BAM or CRAM file."""
     try:
-        text = (_cram_header if _is_cram(path) else _bam_header)(path).rstrip(b"\0").decode("utf-8", "replace")
+        text = (_cram_header if is_cram(path) else _bam_header)(path).rstrip(b"\0").decode("utf-8", "replace")
         rows = [line.split("\t") for line in text.splitlines()]
         header = [(kind, dict(field.split(":", 1) for field in fields if ":" in field)) for kind, *fields in rows]
         if any(not fields["LN"].isdecimal() or "SN" not in fields for kind, fields in header if kind == "@SQ"):
@@ -631,20 +664,44 @@ def scan_fasta(path: str) -> Contigs:
     return contigs
 
 
-def reference_sums(fasta: str, contigs: Contigs, cached_dict: str = "") -> dict[str, str]:
-    """The MD5 sum of each contig: of a dictionary that is current, else of the FASTA, some 4 s a gigabase."""
+def read_cram_reference(config: dict, units: dict[str, dict[str, dict]]) -> tuple[dict[str, str], list[str]]:
+    """The MD5 sums of the FASTA that decodes CRAM, where any can be mapped again, and what is wrong with it."""
+    fasta = config["cram_reference"]
+    if not fasta or config["pipeline"] != "germline":
+        return {}, []
+    decodes = config["bam_input"] == "remap" and any(row["bam"] for rows in units.values() for row in rows.values())
+    try:
+        if fault := path_fault(fasta):
+            raise InputError(fault)
+        sums = reference_sums(fasta) if decodes else {}
+        if decodes and not sums:
+            raise InputError("is not FASTA: it holds no sequence")
+        return sums, []
+    except InputError as error:
+        return {}, [f"config: cram_reference {fasta} {error}"]
+
+
+def known_sums(fasta: str, contigs: Contigs, cached_dict: str) -> dict[str, str]:
+    """Those of the reference; none where it cannot be read, which is said elsewhere."""
+    with suppress(InputError):
+        return reference_sums(fasta, contigs, cached_dict)
+    return {}
+
+
+def reference_sums(fasta: str, contigs: Collection[str] = (), cached_dict: str = "") -> dict[str, str]:
+    """The MD5 sum of each contig: of a dictionary that is current, else of the FASTA, some 4 s a gigabase.
+
+    A dictionary must have the contigs, where they are known. Raises InputError.
+    """
     plain = fasta.removesuffix(".gz")
     for path in map(Path, filter(None, (f"{plain}.dict", str(Path(plain).with_suffix(".dict")), cached_dict))):
         if path.is_file() and path.stat().st_mtime >= Path(fasta).stat().st_mtime:
             rows = (line.rstrip("\n").split("\t") for line in path.read_text(errors="replace").split("\n"))
             named = [dict(field.split(":", 1) for field in row if ":" in field) for row in rows if row[0] == "@SQ"]
             sums = {fields.get("SN", ""): fields.get("M5", "").lower() for fields in named}
-            if all(sums.get(name) for name in contigs):
+            if sums and all(sums.get(name) for name in contigs or sums):
                 return sums
-    try:
-        return fasta_sums(fasta)
-    except InputError:  # said where the reference is read
-        return {}
+    return fasta_sums(fasta)
 
 
 def fasta_sums(path: str) -> dict[str, str]:

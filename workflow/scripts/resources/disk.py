@@ -260,7 +260,8 @@ def shared(config: Mapping, genome: float, needs: Iterable[Need], mapper_index: 
     index = 0 if given else mapper_index if germline else SPLICED_INDEX
     joint = germline and config["calling"] == "joint" and config["gatk"] == "gatk4"
     imported = sum(need.gvcf for need in needs) if joint else 0  # GenomicsDB is about as large as the GVCFs
-    return genome * (1 + index) + imported + COHORT
+    genomes = 1 + (germline and bool(config["cram_reference"]))
+    return genome * (genomes + index) + imported + COHORT
 
 
 def most_files(cohort: Iterable[Sequence[Reads]], config: Mapping, sort_mb: float) -> float:
