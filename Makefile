@@ -40,6 +40,8 @@ demo-germline demo-tuxedo demo-throughput: demo-%: installed ## one part of the 
 
 test: lint unit e2e ## everything: lint, units, dry runs, and the pipelines with the real tools
 
+PINNED := scripts/snakemake-executor-plugin-pinned/snakemake_executor_plugin_pinned
+
 NOT_UNITS := tests/e2e tests/slurm tests/numa tests/faults tests/soak scripts/bench # whose imports no unit test tries
 
 NEEDS_NO_TOOL := not e2e and not bench and not slurm and not numa and not faults
@@ -120,7 +122,7 @@ lint: installed ## the checks of form
 	@snakefmt --check workflow
 	@lint-imports --no-logo
 	@mypy
-	@for folder in $(NOT_UNITS); do MYPYPATH=scripts:tests:workflow/scripts:$$folder mypy --config-file tests/mypy.ini $$folder || exit 1; done
+	@for folder in $(NOT_UNITS); do MYPYPATH=scripts:tests:workflow/scripts:$(PINNED):$$folder mypy --config-file tests/mypy.ini $$folder || exit 1; done
 
 format: installed ## put Python and Snakemake files into form
 	@ruff check --fix .

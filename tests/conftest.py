@@ -24,7 +24,7 @@ import planning
 import pytest
 import yaml
 from hypothesis import settings
-from launching import Node
+from launching import PINNED, Node
 
 from gpd.execution import configuration
 
@@ -273,11 +273,10 @@ def once(draw: Callable) -> Callable:
 
 @pytest.fixture(scope="session")
 def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The launcher as a run lays it out, with the libraries that programs are loaded with."""
-    compiled = script(ROOT / "workflow" / "scripts" / "build_launcher.py")
-    sources = (ROOT / "workflow" / "scripts").__truediv__
-    start = compiled.launcher(sources, tmp_path_factory.mktemp("laid out"))
-    assert compiled.build_libraries(sources, start) == []
+    """The launcher as a run lays it out, with the library that programs are loaded with."""
+    build = script(PINNED / "build.py")
+    start = build.launcher(PINNED.joinpath, tmp_path_factory.mktemp("laid out"))
+    assert build.build(PINNED / build.LIBRARY, build.library(start)) == ""
     return start
 
 

@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LAUNCH = ROOT / "workflow" / "scripts" / "launcher" / "__main__.py"
+PINNED = ROOT / "scripts/snakemake-executor-plugin-pinned/snakemake_executor_plugin_pinned"
+LAUNCH = PINNED / "launcher" / "__main__.py"
 TOPOLOGIES = ROOT / "resources" / "topologies"
-SCHEMA = ROOT / "workflow" / "schemas" / "ledger.schema.json"
+SCHEMA = PINNED / "ledger.schema.json"
 HANGS_S = 900.0  # after which a process is taken to hang, also on a machine with much else to do
 sys.path.insert(0, str(LAUNCH.parents[1]))
 

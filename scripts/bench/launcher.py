@@ -20,10 +20,11 @@ import psutil
 from benches import measurements
 from benches.measurements import Measurement, timed
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
-sys.path.insert(0, str(SCRIPTS))
+from gpd.paths import PINNED
 
-import build_launcher  # noqa: E402
+sys.path.insert(0, str(PINNED))
+
+import build
 
 PYTHON = [sys.executable, "-S", "-E"]
 BASH = ["bash", "-euo", "pipefail", "-c"]
@@ -54,7 +55,7 @@ class Bench:
         self.folder = Path(folder)
         self.settings = {"cwd": folder, "env": {**os.environ, "GPD_RUNTIME_DIR": f"{folder}/allocations"}}
         (self.folder / "job.py").write_text(JOB)
-        self.launcher = str(build_launcher.launcher(SCRIPTS.joinpath, self.folder))  # as the rules run it
+        self.launcher = str(build.launcher(PINNED.joinpath, self.folder))  # as the rules run it
 
     def launched(self, threads: int = 1, name: str = "bench") -> list[str]:
         """The command line of a job; those that run at once have names of their own."""

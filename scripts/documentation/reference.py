@@ -17,6 +17,7 @@ from documentation.pages import ROOT, code, page, slug, table
 from gpd import cli
 from gpd.machines.tools import read_table
 from gpd.packages import checks as package_checks
+from gpd.paths import PINNED
 from gpd.records.study import Study
 from gpd.tables import columns
 
@@ -134,10 +135,10 @@ def make_targets() -> str:
 
 
 def job_records() -> str:
-    root = json.loads((ROOT / SCHEMAS / "ledger.schema.json").read_text(encoding="utf-8"))
+    root = json.loads((PINNED / "ledger.schema.json").read_text(encoding="utf-8"))
     return page(
         "Job records",
-        f"{SCHEMAS}/ledger.schema.json",
+        str((PINNED / "ledger.schema.json").relative_to(ROOT)),
         "Every attempt of every job leaves one line in `ledger.jsonl`: the execution trace, in JSON Lines. A value "
         "that is not known is empty (`null`), never zero. `gpd ledger check` checks the file.",
         "An allocation is an exclusive set of CPUs. A shard is one part of a scattered step.",

@@ -32,14 +32,14 @@ install_packages() {
     say "python         done in $((SECONDS - started)) s"
 }
 
-# The package itself stays in this tree; what is installed are its metadata and its command.
+# The packages themselves stay in this tree; what is installed are their metadata and their commands.
 install_gpd() {
     local key
-    key=$(key_of pyproject.toml)
+    key=$(key_of pyproject.toml scripts/snakemake-executor-plugin-pinned/pyproject.toml)
     stamped .venv/.gpd "$key" && return
     : >.tools/log/gpd.log
     run gpd .venv/bin/python -m pip install -q --no-input --disable-pip-version-check \
-        --no-deps --no-build-isolation --editable .
+        --no-deps --no-build-isolation --editable . --editable scripts/snakemake-executor-plugin-pinned
     run gpd compile scripts/gpd
     printf '%s\n' "$key" >.venv/.gpd
 }

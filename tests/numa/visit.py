@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import build_launcher as compiled  # beside the launcher, whose folder `launching` has put on the path
+import build as compiled  # beside the launcher, whose folder `launching` has put on the path
 import pytest
 from launching import LAUNCH, read_records
 from machine import Machine, Shape, missing

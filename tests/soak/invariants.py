@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cohorts import Plan
-from conftest import ROOT, script
+from conftest import script
+from launching import PINNED
 
 from gpd.lab import digests
 from gpd.records import ledger_check
 from gpd.records.ledger import last_attempts
 
 DATABASE = "genomics_db_import"
-outputs = script(ROOT / "workflow/scripts/checks/outputs.py")
+outputs = script(PINNED / "launcher/outputs.py")
 
 
 def made(plan: Plan, folder: Path) -> dict[str, str | None]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from launching import PINNED
 
 LAB = ROOT / "scripts" / "gpd"
 WORKFLOW = ROOT / "workflow"
@@ -48,12 +49,12 @@ def test_rules_run_shell_commands_alone():
     assert [name for name, text in rules.items() if re.search(r"^ +run:", text, re.MULTILINE)] == []
 
 
-LAUNCHER = WORKFLOW / "scripts" / "launcher"
+LAUNCHER = PINNED / "launcher"
 
 
 @pytest.mark.parametrize("path", names([*LAUNCHER.glob("*.py"), WORKFLOW / "scripts/reads/count_reads.py"]))
 def test_what_runs_beside_a_tool_needs_the_standard_library_alone(path):
-    assert imports(ROOT / path) - {"launcher", "checks"} <= sys.stdlib_module_names
+    assert imports(ROOT / path) - {path.stem for path in LAUNCHER.glob("*.py")} <= sys.stdlib_module_names
 
 
 def test_the_launchers_modules_import_each_other_one_way():
@@ -66,5 +67,5 @@ def test_the_launchers_modules_import_each_other_one_way():
 def siblings(path: Path) -> list[str]:
     """The modules of its own package that a module imports."""
     froms = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom))
-    ours = ((node, node.module.partition(".")) for node in froms if node.module.partition(".")[0] == "launcher")
-    return [name for node, (_, _, own) in ours for name in ([own] if own else [alias.name for alias in node.names])]
+    ours = [node for node in froms if node.level]
+    return [name for node in ours for name in ([node.module] if node.module else [alias.name for alias in node.names])]

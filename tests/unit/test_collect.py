@@ -18,6 +18,7 @@ from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from launching import SCHEMA
 from msgspec import Struct
 from rich.console import Console
 
@@ -61,7 +62,7 @@ def test_records_are_read_as_they_were_written(path):
 
 
 def test_the_recorded_ledgers_follow_their_schema():
-    schema = Draft202012Validator(json.loads((ROOT / "workflow" / "schemas" / "ledger.schema.json").read_text()))
+    schema = Draft202012Validator(json.loads(SCHEMA.read_text()))
     lines = [line for path in GOLDEN.rglob("ledger.jsonl") for line in path.read_text().splitlines()]
     assert [error.message for line in lines for error in schema.iter_errors(json.loads(line))] == []
 

@@ -2,26 +2,22 @@
 
 import os
 import subprocess
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
-from launching import Node
+from conftest import script
+from launching import PINNED, Node
 
-SCRIPTS = ROOT / "workflow" / "scripts"
-sys.path.insert(0, str(SCRIPTS))
-
-import build_launcher as compiled  # noqa: E402
+compiled = script(PINNED / "build.py")
 
 
-def lay_out(place: Path, scripts: Path = SCRIPTS) -> Path:
+def lay_out(place: Path, scripts: Path = PINNED) -> Path:
     return compiled.launcher(lambda name: scripts / name, place)
 
 
 def test_every_module_of_the_launcher_is_named():
-    assert set(compiled.MODULES) == {path.stem for path in (SCRIPTS / "launcher").glob("*.py")}
+    assert set(compiled.MODULES) == {path.stem for path in (PINNED / "launcher").glob("*.py")}
 
 
 def test_a_job_runs_without_sources(node: Node, tmp_path: Path):
@@ -43,12 +39,12 @@ def test_what_is_there_is_found_again(tmp_path: Path):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("changed", ["launcher/wrapper.py", "checks/outputs.py", *compiled.LIBRARIES])
+@pytest.mark.parametrize("changed", ["launcher/wrapper.py", "launcher/outputs.py", compiled.LIBRARY])
 def test_another_version_leaves_the_one_before_to_its_jobs(tmp_path: Path, changed: str):
     scripts = tmp_path / "scripts"
-    for name in (*compiled.FILES, *compiled.LIBRARIES):
+    for name in (*compiled.FILES, compiled.LIBRARY):
         (scripts / name).parent.mkdir(parents=True, exist_ok=True)
-        (scripts / name).write_bytes((SCRIPTS / name).read_bytes())
+        (scripts / name).write_bytes((PINNED / name).read_bytes())
     before = lay_out(tmp_path / "place", scripts)
     (scripts / changed).write_text((scripts / changed).read_text() + "\n")
     after = lay_out(tmp_path / "place", scripts)

@@ -18,6 +18,7 @@ import typer
 import yaml
 from conftest import ROOT, script
 from documents import Document, documents
+from launching import SCHEMA
 from snakemake.cli import get_argument_parser
 
 from documentation import drawings, everything, evidence, reference, schema
@@ -176,7 +177,7 @@ def test_every_output_of_the_reference_is_some_rules() -> None:
 
 
 def test_every_cause_of_failures_is_in_the_reference() -> None:
-    causes = json.loads((ROOT / "workflow/schemas/ledger.schema.json").read_text())["properties"]["cause"]["enum"]
+    causes = json.loads(SCHEMA.read_text())["properties"]["cause"]["enum"]
     assert set(first_cells("docs/reference/messages.md")) == set(filter(None, causes))
 
 

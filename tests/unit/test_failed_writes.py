@@ -5,13 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
-from launching import Node
+from conftest import script
+from launching import PINNED, Node
 
-SCRIPTS = ROOT / "workflow" / "scripts"
-sys.path.insert(0, str(SCRIPTS))
-
-import build_launcher as compiled  # noqa: E402
+compiled = script(PINNED / "build.py")
 
 FULL = "cannot write /dev/full: No space left on device"
 # a C stream whose errors nobody asks for, closed as the program likes
@@ -32,7 +29,7 @@ def node(node: Node, laid_out: Path) -> Node:
 
 
 def lay_out(place: Path) -> Path:
-    return compiled.launcher(SCRIPTS.__truediv__, place)
+    return compiled.launcher(PINNED.joinpath, place)
 
 
 def run(node: Node, command: str, hard_limit: int | None = None) -> tuple[int, dict]:
@@ -120,9 +117,8 @@ def test_a_library_of_the_users_is_loaded_too(node: Node) -> None:
 def test_without_a_compiler_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: Node) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     start = lay_out(tmp_path / "place")
-    lines = compiled.build_libraries(SCRIPTS.__truediv__, start)
-    assert [line.partition(":")[0] for line in lines] == ["failed writes", "huge pages"]
-    assert all(line.endswith("there is no C compiler here: install gcc") and "\n" not in line for line in lines)
+    line = compiled.build(PINNED / compiled.LIBRARY, compiled.library(start))
+    assert line == f"{compiled.WITHOUT}, for there is no C compiler here: install gcc"
     monkeypatch.undo()
     node.launch = start
     assert run(node, "date")[0] == 0, "jobs run without it"
@@ -141,5 +137,5 @@ def test_a_compiler_that_makes_nothing_of_it(tmp_path: Path, monkeypatch, script
     compiler.chmod(0o755)
     monkeypatch.setattr(compiled, "COMPILERS", (str(compiler),))
     start = lay_out(tmp_path / "place")
-    assert why in compiled.build_libraries(SCRIPTS.__truediv__, start)[0]
-    assert {path.name for path in start.parents[1].iterdir()} == {"launcher", "checks"}
+    assert why in compiled.build(PINNED / compiled.LIBRARY, compiled.library(start))
+    assert {path.name for path in start.parents[1].iterdir()} == {"launcher"}

@@ -345,7 +345,7 @@ def judge_locks(folder: Path):
     """Come to a job, and to a run's folder, where a file says that another is at work there."""
     (folder / "runtime" / "jobs").mkdir(parents=True)
     (folder / ".snakemake").mkdir()
-    settings = SimpleNamespace(attempt=1, ledger="ledger.jsonl")
+    settings = SimpleNamespace(owner="", attempt=1, ledger="ledger.jsonl")
     record = {"id": "a" * 16, "attempt": 1, "rule": "rule", "log": "a.log", "slurm_job_id": None}
     attempt = SimpleNamespace(settings=settings, record=record, runtime="runtime")
 

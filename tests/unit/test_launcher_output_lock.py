@@ -113,7 +113,7 @@ def attempt(tmp_path, monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     monkeypatch.setattr(output_lock, "NEAREST_S", 0.0)
     monkeypatch.setattr(output_lock, "SETTLE_S", 0.0)
-    settings = SimpleNamespace(attempt=1, inputs=(), outputs=("out",), ledger="ledger.jsonl", step="s")
+    settings = SimpleNamespace(owner="", attempt=1, inputs=(), outputs=("out",), ledger="ledger.jsonl", step="s")
     record = {"id": "b" * 16, "attempt": 1, "rule": "rule", "pid": 1, "log": "a.log", **node.where({})}
     requester = SimpleNamespace(gone=lambda: None)
     runtime = str(tmp_path / "runtime")

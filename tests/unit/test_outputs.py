@@ -12,10 +12,10 @@ from pathlib import Path
 from shlex import quote
 
 import pytest
-from conftest import ROOT
+from conftest import script
+from launching import PINNED
 
-sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
-from checks import outputs
+outputs = script(PINNED / "launcher" / "outputs.py")
 
 VCF = b"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nchr1\t5\t.\tA\tC\t.\t.\tDP=1\n"
 REPORT = """\

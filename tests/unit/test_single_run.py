@@ -721,7 +721,7 @@ def test_what_makes_other_results_has_another_digest_and_where_it_lies_has_not(m
 def test_the_workflows_digests_are_of_its_files(made_with, tmp_path, monkeypatch):
     before = made_with()
     digested = {
-        **dict.fromkeys(("workflow/rules/map.smk", "workflow/scripts/launcher/wrapper.py"), "workflow_digest"),
+        **dict.fromkeys(("workflow/rules/map.smk", "pinned/launcher/wrapper.py"), "workflow_digest"),
         "envs/bwa.yaml": "environments_digest",
     }
     for name in (*digested, "workflow/Snakefile", "workflow/README.md"):
@@ -729,6 +729,7 @@ def test_the_workflows_digests_are_of_its_files(made_with, tmp_path, monkeypatch
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("one")
     monkeypatch.setattr(provenance, "WORKFLOW", tmp_path / "workflow")
+    monkeypatch.setattr(provenance, "PINNED", tmp_path / "pinned")
     monkeypatch.setattr(provenance, "ENVIRONMENTS", tmp_path / "envs")
     monkeypatch.setattr(provenance, "ROOT", tmp_path)
     first = made_with()

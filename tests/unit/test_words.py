@@ -69,7 +69,7 @@ OTHERWISE = {
     },
     r"pieces?": {
         "resources/demo/germline/": "pieces",  # of simulated sequence
-        "workflow/scripts/launcher/failed_writes.c": "writev|pwritev2",
+        "scripts/snakemake-executor-plugin-pinned/": "writev|pwritev2",
         "docs/evidence/disk.md": "0.4Mb pieces",
         "workflow/rules/common.smk": "piece_mib",  # which profiles of earlier versions set
         "tests/workflow/test_jvm.py": "piece_mib",

@@ -128,13 +128,19 @@ def run_mem_mb():
     return (given.get("mem_mb_per_cpu").value or 0) * cpus or given.get("mem_mb").value or 0
 
 
-build_launcher = load(source("build_launcher.py"))
-launch = build_launcher.launcher(source, Path(".snakemake/gpd").absolute())
-lacking_libraries = build_launcher.build_libraries(source, launch)
+PINNED = "../../scripts/snakemake-executor-plugin-pinned/snakemake_executor_plugin_pinned"
+
+
+def of_launcher(name):
+    return Path(workflow.source_path(f"{PINNED}/{name}"))
+
+
+build = load(of_launcher("build.py"))
+launch = build.launcher(of_launcher, Path(".snakemake/gpd").absolute())
+lacking_library = build.build(of_launcher(build.LIBRARY), build.library(launch))
 environment = dict(
     GPD_PYTHON=sys.executable,
     GPD_LAUNCH=launch,
-    GPD_HUGE_PAGES=build_launcher.huge_pages(launch),
     GPD_READS=source("reads/count_reads.py"),
     GPD_SAME_GENOME=source("checks/same_genome.py"),
     GPD_MAPPING_RATES=source("reads/mapping_rates.py"),

@@ -13,7 +13,7 @@ from typing import Any
 from gpd.lab import digests
 from gpd.lab.pool import Source, settings_without_paths
 from gpd.machines import tools
-from gpd.paths import ROOT
+from gpd.paths import PINNED, ROOT
 from gpd.processes import ProcessError, output_of
 from gpd.records.run import Settings
 
@@ -40,7 +40,7 @@ def settings(source: Source, dictionary: Path) -> Settings:
     """
     return Settings(
         workflow_commit=_commit(),
-        workflow_digest=_files_digest(WORKFLOW),
+        workflow_digest=_files_digest(WORKFLOW, PINNED),
         environments_digest=_files_digest(ENVIRONMENTS),
         config_digest=_digest(settings_without_paths(source.config)),
         reference_digest=digests.reference_digest(dictionary),
@@ -117,10 +117,17 @@ def _output(command: list[str], **options: Any) -> str:
         return ""
 
 
-def _files_digest(folder: Path) -> str:
-    """A digest of the workflow's own files in a folder, so that a change without a commit shows too."""
-    files = sorted(path for path in folder.rglob("*") if path.suffix in SOURCES or path.name == "Snakefile")
-    return _digest({str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
+def _files_digest(*folders: Path) -> str:
+    """A digest of the workflow's own files in some folders, so that a change without a commit shows too."""
+    files = [
+        (path, folder)
+        for folder in folders
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in SOURCES or path.name == "Snakefile"
+    ]
+    return _digest(
+        {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path, folder in files}
+    )
 
 
 def _digest(content: Mapping[str, Any]) -> str:

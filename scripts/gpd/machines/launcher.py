@@ -7,11 +7,11 @@ from typing import Any
 
 from gpd.errors import GpdError
 from gpd.machines.topology import Core, Layout, Policy
-from gpd.paths import ROOT
+from gpd.paths import PINNED
 from gpd.processes import run_script
 from gpd.text.cpu_lists import parse_cpus
 
-LAUNCHER = ROOT / "workflow" / "scripts" / "launcher" / "__main__.py"
+LAUNCHER = PINNED / "launcher" / "__main__.py"
 
 
 @dataclass(frozen=True)

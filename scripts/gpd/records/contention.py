@@ -1,6 +1,6 @@
 """From where on others count as CPU contention: beside a run, before its start, and over its jobs.
 
-Of a single job the launcher says it (workflow/scripts/launcher/measure.py), by another measure: its CPUs are few and
+Of a single job the launcher says it (launcher/measure.py), by another measure: its CPUs are few and
 its time is short, so that half a CPU second and a tenth of what it was allocated is the least that is no noise.
 """
 

@@ -89,6 +89,7 @@ class Attempt:
     binding_ok: bool | None = None
     cause: str | None = None
     shard: str | None = None
+    gang: str | None = None
     split: bool | None = None
     run: str | None = None
     memory_applied: str | None = None

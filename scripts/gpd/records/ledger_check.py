@@ -86,7 +86,8 @@ def overlaps(records: Placed) -> list[str]:
         jobs.sort(key=lambda job: job[:3])
         longest = jobs[0]
         for job in jobs[1:]:
-            if job[0] < longest[1]:
+            of_one_gang = job[3].gang and job[3].gang == longest[3].gang
+            if job[0] < longest[1] and not of_one_gang:
                 at = f"CPU {cpu} of {job[3].host} at {job[3].start}"
                 found.add(f"{_both(longest[2], job[2])}: both held {at}")
             longest = max(longest, job, key=lambda job: job[1])

@@ -39,7 +39,7 @@ MAPPERS = {
         making=1.6,  # a genome of 3.2 Gb took 1.5
         making_mb=1000,
         conda="bwa",
-        variables='LD_PRELOAD="$GPD_HUGE_PAGES:${LD_PRELOAD-}"',
+        variables="GLIBC_TUNABLES=glibc.malloc.hugetlb=1",  # its index on huge pages
     ),
     "bwa-mem2": Mapper(
         endings=OF_BWA_MEM2,

@@ -1,0 +1,144 @@
+"""The executor: what it tells the launcher of each job, and how Snakemake comes to start that.
+
+A job's shell is Snakemake's resource `shell_exec`: a link to one program, beside which lies what the launcher should
+know of the job. `shell:`, `script:`, `wrapper:` and `notebook:` start what they run by that shell. `run:` and shadow
+rules are a Snakemake of their own, which the launcher starts as a whole.
+"""
+
+import hashlib
+import marshal
+import os
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from . import build
+from .launcher.options import parse
+from .settings import ExecutorSettings, of_environment, of_job
+from .snakemake_interface import LocalExecutor, SpawnedJobError, check_version, give_shell, usual_shell
+
+PACKAGE = Path(__file__).parent
+LAUNCH = [sys.executable, "-S", "-E", str(PACKAGE / "launcher" / "__main__.py")]
+OWN = Path(".snakemake") / "pinned"
+
+
+class Executor(LocalExecutor):  # type: ignore[misc]
+    """Snakemake's local executor, whose jobs are the launcher's."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_version()
+        given = self.workflow.executor_settings
+        self.settings = given if isinstance(given, ExecutorSettings) else of_environment()
+        of_job(self.settings, {})  # refuses what no job can have
+        self.gangs: dict[Any, tuple[str, str]] = {}  # by job, the CPUs of its gang and its name
+        self.is_nested = "GPD_JOB" in os.environ  # a job of ours runs this Snakemake
+        if not self.is_nested:
+            self.prepare(Path(self.workflow.workdir_init) / OWN)
+
+    def prepare(self, place: Path) -> None:
+        """Make what all jobs share: the program that their shells are links to, and the library of failed writes."""
+        self.owners, self.library = place / "owners", place / f"failed_writes.{build.digest_of(PACKAGE)}.so"
+        self.folder = place / f"{os.getpid()}-{secrets.token_hex(4)}"
+        self.folder.mkdir(parents=True)
+        if of_job(self.settings, {})["checks"] and (lacking := build.build(PACKAGE / build.LIBRARY, self.library)):
+            self.logger.warning(f"warning: {lacking}")
+        self.entry = self.folder / "launch"
+        self.entry.write_text(f'#!/bin/sh\nexec {shlex.join(LAUNCH)} job "${{0%/*}}" "$@"\n')
+        self.entry.chmod(0o755)
+
+    def run_single_job(self, job: Any) -> Any:
+        if self.is_nested or job.is_norun:
+            return super().run_single_job(job)
+        if not give_shell(job, str(self.describe(job, usual_shell()))):
+            self.logger.warning(f"warning: rule {job.rule.name} has a shell_exec of its own: its jobs are not pinned")
+        if job.is_run and self.use_threads:  # in this process nobody could bind it
+            return self.pool.submit(self.cached_or_run, job, self.spawn_job, job)
+        return super().run_single_job(job)
+
+    def describe(self, job: Any, shell: str) -> Path:
+        """Write what the launcher should know of a job; return the shell beside it, at the same place for a retry."""
+        folder = self.folder / str(job.jobid)
+        folder.mkdir(exist_ok=True)
+        (folder / "job").write_bytes(marshal.dumps(self.described(job, shell)))
+        link = folder / Path(shell).name
+        if not link.is_symlink():
+            link.symlink_to(self.entry)
+        return link
+
+    def described(self, job: Any, shell: str) -> dict[str, Any]:
+        """A job as the launcher's settings have it."""
+        resources, own = job.resources, of_job(self.settings, job.resources)
+        outputs = [str(path) for path in job.output]
+        checked = own.pop("checks")
+        cpus, gang = self.gangs.get(job, ("", ""))
+        mem_mb = resources.get("mem_mb")
+        if own["ledger"] == ExecutorSettings.ledger:  # whoever starts Snakemake may say so by GPD_LEDGER
+            own["ledger"] = parse([])[0].ledger
+        return {
+            **own,
+            "rule": job.rule.name,
+            "step": str(resources.get("pinned_step", job.rule.name)),
+            "wildcards": {name: str(value) for name, value in job.wildcards_dict.items()},
+            "threads": max(1, int(job.threads)),
+            "mem_mb": mem_mb if isinstance(mem_mb, int) else 0,
+            "attempt": int(job.attempt),
+            "log": str(job.log[0]) if job.log else "",
+            "inputs": [str(path) for path in job.input] if checked else [],
+            "outputs": outputs if checked else [],
+            "owner": self.owner(outputs),
+            "library": str(self.library if checked else self.folder / "none"),
+            "run_cores": int(self.workflow.resource_settings.cores or 0),
+            "cpus": cpus,
+            "gang": gang,
+            "shell": shell,
+        }
+
+    def owner(self, outputs: list[str]) -> str:
+        """The file that says who makes these outputs; none where there are none."""
+        if not outputs:
+            return ""
+        return str(self.owners / hashlib.sha256(str(Path(outputs[0]).absolute()).encode()).hexdigest()[:16])
+
+    def run_group_job(self, job: Any) -> Any:
+        """Members of a pipe, and services, run at once or not at all: one by one they might wait for each other."""
+        if self.is_nested:
+            return super().run_group_job(job)
+        with self.gang(list(job)):
+            return super().run_group_job(job)
+
+    @contextmanager
+    def gang(self, jobs: list[Any]) -> Iterator[None]:
+        """Hold CPUs for all of some jobs."""
+        own, threads = of_job(self.settings, {}), sum(max(1, int(job.threads)) for job in jobs)
+        if own["binding"] == "none":
+            yield
+            return
+        words = [f"--{name}={own[name]}" for name in ("binding", "boundary")] + [f"--smt={int(own['smt'])}"]
+        command = [*LAUNCH, "hold", f"--threads={threads}", *words]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+            cpus = holder.stdout.readline().strip() if holder.stdout else ""
+            if not cpus:
+                raise SpawnedJobError("the launcher could not take CPUs for a group of jobs")
+            self.gangs |= dict.fromkeys(jobs, (cpus, secrets.token_hex(8)))
+            yield
+
+    def spawn_job(self, job: Any) -> None:
+        if self.is_nested:
+            super().spawn_job(job)
+            return
+        try:
+            subprocess.check_call([self.describe(job, "/bin/sh"), "-c", self.format_job_exec(job)])
+        except subprocess.CalledProcessError as error:
+            raise SpawnedJobError() from error
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        if not self.is_nested:
+            shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,75 @@
+"""One attempt at a job: what was asked for, what is known of it so far, and how it is recorded."""
+
+import os
+import time
+
+from .journal import Journal
+from .ledger import append, new_record
+from .processes import rss_mib
+from .runtime import place, remove_folder
+from .system import say
+
+NEAR, GROWN = 0.9, 1.05  # memory is noted from this share of what was granted on, and again when there is so much more
+
+
+class Attempt:
+    """Wrapper and supervisor have one each: a fork parts them, and the journal has what the supervisor noted."""
+
+    def __init__(self, settings, command, requester, runtime):
+        self.settings, self.command, self.requester, self.runtime = settings, command, requester, runtime
+        self.began = time.monotonic()
+        self.record = new_record(settings)
+        self.folder = os.path.abspath(f"{place()}/gpd-job-{os.urandom(8).hex()}")  # nobody can guess and take it before
+        self.journal = Journal(runtime, self.record)
+        self.noted_mib = 0
+        self.note()
+
+    def go_on(self, command):
+        """Go on with another command, once the journal was dropped; return self."""
+        self.command, self.journal = command, Journal(self.runtime, self.record)
+        self.note()
+        return self
+
+    def waited_s(self):
+        """Return how long it has waited for its outputs and CPUs."""
+        return round(time.monotonic() - self.began, 6)
+
+    @property
+    def name(self):
+        """What people call the job."""
+        return " ".join([self.settings.step, *self.record["wildcards"].values()])
+
+    def note(self, awaits=None):
+        """Note the record as it is now, for those who find it if all of us are killed. `awaits`: what, if not CPUs."""
+        self.journal.write(self.record, self.settings.ledger, self.folder, awaits)
+
+    def note_memory(self, job_mib):
+        """Note that the job comes near the memory that Slurm granted: one kind of limit kills all of us at its end."""
+        granted_mib = self.settings.mem_mb
+        if "SLURM_JOB_ID" not in os.environ or not granted_mib or job_mib < granted_mib / 2:
+            return
+        used_mib = job_mib + sum(map(rss_mib, self.requester.pids()))  # Slurm counts them, too
+        if used_mib > max(NEAR * granted_mib, GROWN * self.noted_mib):
+            self.noted_mib = used_mib
+            self.journal.say(f"memory {used_mib:.0f} {granted_mib}")
+
+    def finish(self, cause, message, code, once=False):
+        """Write the record (see ledger.append), say what failed in one line, return the exit code."""
+        record, settings = self.record, self.settings
+        record.update(exit_code=code, cause=cause, message=message and message[:1000])
+        if record["start"] is None:
+            record["wait_s"] = self.waited_s()
+        if cause:
+            where = f" (log: {record['log']})" if record["log"] else ""
+            say(f"{self.name}: {cause}: {record['message']}{where}")
+        written = True
+        try:
+            append(settings.ledger, record, once)
+        except OSError as error:  # the journal keeps the record until the ledger can take it
+            written = False
+            self.note()
+            say(f"{settings.ledger}: the record of this job could not be written: {error.strerror}")
+        remove_folder(self.folder)
+        if written:
+            self.journal.close()  # last: who finds it removes what is left of the folder
+        return code

@@ -1,0 +1,62 @@
+"""Who asked for the job, and the signals by which its end is asked for."""
+
+import os
+import signal
+
+from .processes import parent_of
+
+ENDINGS = {signal.SIGTERM}  # and what was not ignored when we were started, as SIGHUP is under nohup
+ENDINGS |= {s for s in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(s) is not signal.SIG_IGN}
+
+
+class Ended(Exception):  # noqa: N818 (no error)
+    """A signal asked this launcher to end while it waited, or who had asked for the job is gone."""
+
+    def __init__(self, signum, why=None):
+        super().__init__(signum, why)
+        self.signum, self.why = signum, why or signal.Signals(signum).name
+
+
+def end_if_gone(requester):
+    """Raise Ended where nobody waits for the job any more."""
+    if why := requester.gone():
+        raise Ended(signal.SIGTERM, why)
+
+
+class Requester:
+    """Who asked for the job: bash, and Snakemake behind it. When they are gone, the job must not write on.
+
+    `asked_by`: the process that did, where it says so: it may be gone before we can look who our parent is.
+    """
+
+    def __init__(self, asked_by=None):
+        self.wrapper, self.shell = os.getpid(), str(asked_by or os.getppid())
+        self.snakemake = parent_of(self.shell)
+
+    def pids(self):
+        """Return who is alive with the job: the launcher's wrapper, the shell that ran it, Snakemake."""
+        return self.wrapper, self.shell, self.snakemake
+
+    def gone(self):
+        """Say who is gone, that is, whose child has got another parent; None: nobody, as far as can be read."""
+        of_shell = "the shell that ran the launcher", self.wrapper, self.shell
+        for name, child, parent in (of_shell, ("Snakemake", self.shell, self.snakemake)):
+            now = parent_of(child)
+            if now and parent and now != parent:  # a read that fails is no proof
+                return f"{name} (PID {parent}) is gone"
+        return None
+
+
+class Parent(Requester):
+    """Snakemake itself, whose child we are; the job goes on where who started that is gone, as under nohup."""
+
+    def __init__(self):
+        self.wrapper, self.shell = os.getpid(), str(os.getppid())
+        self.snakemake = self.shell
+
+    def pids(self):
+        return self.wrapper, self.shell
+
+    def gone(self):
+        now = parent_of(self.wrapper)
+        return f"Snakemake (PID {self.shell}) is gone" if now and now != self.shell else None

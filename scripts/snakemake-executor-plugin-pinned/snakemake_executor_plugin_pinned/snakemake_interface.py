@@ -1,0 +1,81 @@
+"""All that the executor takes of Snakemake beside its documented interface, and for which versions that holds.
+
+    name                                    what for
+    executors.local.Executor                is extended: its pool, `run_single_job`, `run_group_job`, `spawn_job`
+    job.add_aux_resource                    gives a job the resource `shell_exec`, before its resources are fixed
+    shell.get_executable                    the shell that the workflow would have had
+    ExecutorPluginRegistry._instance        stand_in(), on a cluster's nodes
+
+`shell_exec` itself is documented. A Python script's preamble has its value unquoted (script/__init__.py, 9.27.1), which
+is a syntax error for every value: JobShell stands for it there.
+"""
+
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from snakemake.exceptions import SpawnedJobError
+from snakemake.executors.local import Executor as LocalExecutor
+from snakemake.shell import shell
+from snakemake_interface_common.exceptions import WorkflowError
+
+__all__ = ["JobShell", "LocalExecutor", "SpawnedJobError", "check_version", "give_shell", "stand_in", "usual_shell"]
+
+VERSIONS = SpecifierSet(">=9.27,<9.28")
+EVERYWHERE = "SNAKEMAKE_PINNED_EVERYWHERE"
+
+
+def check_version() -> None:
+    """Raise WorkflowError where Snakemake is a version that this was not tried with."""
+    if (found := version("snakemake")) not in VERSIONS:
+        raise WorkflowError(
+            f"executor pinned: Snakemake {found} is none of {VERSIONS}; install a version of it for yours"
+        )
+
+
+def usual_shell() -> str:
+    """The path of the shell that jobs would have had."""
+    return shell.get_executable() or "/bin/sh"
+
+
+class JobShell(str):
+    """The path of a job's shell. In a script's preamble, and to the script, it is the usual shell, quoted."""
+
+    usual: str
+
+    def __new__(cls, path: str, usual: str) -> "JobShell":
+        made = super().__new__(cls, path)
+        made.usual = usual
+        return made
+
+    def __format__(self, _spec: str) -> str:
+        return repr(Path(self.usual).name)
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (self.usual,)
+
+
+def give_shell(job: Any, path: str) -> bool:
+    """Have a job run by the shell at a path; return whether it is: one that its rule names itself stands."""
+    given = job.resources.get("shell_exec")
+    if given is None:
+        job.add_aux_resource("shell_exec", JobShell(path, usual_shell()))
+    return given is None or isinstance(given, JobShell)
+
+
+def stand_in(executor: type, common_settings: Any) -> None:
+    """Be Snakemake's executor `local`, too, where the environment asks for it (SNAKEMAKE_PINNED_EVERYWHERE=1).
+
+    On a cluster the innermost Snakemake, which runs the job on its node, is started with the executor `local` and reads
+    no profile. It imports this package as it does all plugins, before `local` is there.
+    """
+    from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
+    from snakemake_interface_executor_plugins.registry.plugin import Plugin
+
+    plugins = getattr(ExecutorPluginRegistry._instance, "plugins", None)
+    if os.environ.get(EVERYWHERE) == "1" and plugins is not None and "local" not in plugins:
+        plugins["local"] = Plugin(
+            _name="local", executor=executor, common_settings=common_settings, _executor_settings_cls=None
+        )

@@ -1,0 +1,153 @@
+"""A workflow that knows nothing of the executor, run with it: what each kind of job gets, and what its record says."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1]
+SEEN = "grep Cpus_allowed_list /proc/self/status"
+KINDS = f"""
+rule all:
+    input: expand("{{name}}.txt", name=["a", "b", "script", "run", "shadow", "retry", "sum", "wrapper"])
+
+rule plain:
+    output: "{{x}}.txt"
+    wildcard_constraints: x="[ab]"
+    log: "logs/{{x}}.log"
+    shell: "({SEEN}; sleep 0.3) > {{output}} 2> {{log}}"
+
+rule in_script:
+    output: "script.txt"
+    threads: 2
+    script: "here.py"
+
+rule in_run:
+    output: "run.txt"
+    run:
+        shell("{SEEN} > {{output}}")
+
+rule in_shadow:
+    output: "shadow.txt"
+    shadow: "minimal"
+    shell: "{SEEN} > {{output}}"
+
+rule in_wrapper:
+    output: "wrapper.txt"
+    wrapper: "file:wrapped"
+
+rule tried_again:
+    output: "retry.txt"
+    retries: 1
+    resources: mem_mb=lambda wildcards, attempt: 100 * attempt
+    shell: "[ {{resources.mem_mb}} = 200 ] || {{{{ echo 'error: too little' >&2; exit 3; }}}}; {SEEN} > {{output}}"
+
+rule writer:
+    output: pipe("numbers")
+    shell: "{SEEN} > {{output}}; sleep 0.2"
+
+rule reader:
+    input: "numbers"
+    output: "sum.txt"
+    shell: "cat {{input}} > {{output}}; {SEEN} >> {{output}}"
+"""
+SCRIPT = """
+import os
+from snakemake.shell import shell
+print(sorted(os.sched_getaffinity(0)), file=open(snakemake.output[0], "w"))
+shell("true")
+"""
+
+
+class Folder:
+    """A working directory with a Snakefile, and a runtime folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = {**os.environ, "GPD_RUNTIME_DIR": str(folder / "runtime"), "PYTHONPATH": self.path()}
+        for name in ("GPD_JOB", "GPD_LEDGER", "GPD_RUN"):
+            self.environment.pop(name, None)
+
+    @staticmethod
+    def path() -> str:
+        return os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH")]))
+
+    def run(self, text: str, *options: str, cores: int = 2) -> subprocess.CompletedProcess[str]:
+        (self.folder / "Snakefile").write_text(text)
+        words = [sys.executable, "-m", "snakemake", "--executor", "pinned", "--cores", str(cores), *options]
+        return subprocess.run(words, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300)
+
+    def records(self) -> list[dict]:
+        return [json.loads(line) for line in (self.folder / "ledger.jsonl").read_text().splitlines()]
+
+    def ledger(self, what: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "snakemake_executor_plugin_pinned.ledger_command", what]
+        return subprocess.run(words, cwd=self.folder, env=self.environment, capture_output=True, text=True)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+@pytest.mark.e2e
+def test_each_kind_of_job_has_cpus_of_its_own_and_a_record(here: Folder) -> None:
+    (here.folder / "here.py").write_text(SCRIPT)
+    (here.folder / "wrapped").mkdir()
+    (here.folder / "wrapped" / "wrapper.py").write_text(SCRIPT)
+    (here.folder / "wrapped" / "environment.yaml").write_text("channels: [conda-forge]\n")
+    done = here.run(KINDS)
+    assert done.returncode == 0, done.stderr
+    records = {(each["rule"], each["attempt"], *each["wildcards"].values()): each for each in here.records()}
+    plain = ("plain", 1, "a"), ("plain", 1, "b")
+    alone = [(name, 1) for name in ("in_script", "in_run", "in_shadow", "in_wrapper", "writer", "reader")]
+    assert records.keys() == {*plain, *alone, ("tried_again", 1), ("tried_again", 2)}
+    assert all(each["cpus"] and each["binding_ok"] for each in records.values())
+    assert len(records["in_script", 1]["cpus"].replace("-", ",").split(",")) == min(2, len(os.sched_getaffinity(0)))
+    first = records["tried_again", 1]
+    assert (first["cause"], first["message"], first["mem_mb"]) == ("tool_error", "error: too little", 100)
+    assert "error: too little" in done.stderr  # who looks at the terminal sees it, too
+    writer, reader = records["writer", 1], records["reader", 1]
+    assert writer["gang"] == reader["gang"] is not None and writer["cpus"] == reader["cpus"]
+    checked = here.ledger("check")
+    assert checked.returncode == 0, checked.stdout
+    assert here.ledger("summary").stdout.splitlines()[0].split()[:3] == ["rule", "attempts", "failed"]
+    assert not [path.name for path in (here.folder / ".snakemake" / "pinned").iterdir() if path.name != "owners"]
+
+
+@pytest.mark.e2e
+def test_a_blank_in_the_folders_name_and_outputs_of_a_full_disk(tmp_path: Path) -> None:
+    (tmp_path / "a b").mkdir()
+    here = Folder(tmp_path / "a b")
+    lost = 'rule all:\n    output: "x.bam"\n    shell: "echo cut > {output}"\n'
+    done = here.run(lost, "--pinned-checks", "1")
+    assert done.returncode == 1
+    assert "all: broken_output: x.bam is cut off" in done.stderr
+    assert here.records()[0]["cause"] == "broken_output"
+    assert here.run(lost).returncode == 0  # the exit code is enough, unless checks are asked for
+
+
+@pytest.mark.e2e
+def test_a_setting_that_is_none_is_one_line(here: Folder) -> None:
+    done = here.run('rule all:\n    output: "x"\n    shell: "touch x"\n', "--pinned-binding", "close")
+    assert done.returncode == 1
+    assert "pinned: binding: 'close' is not one of " in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.e2e
+def test_what_snakemake_keeps_private_is_as_the_executor_takes_it() -> None:
+    """A new Snakemake that changes it fails here, by name, and not in a run."""
+    import inspect
+
+    from snakemake.executors.local import Executor
+    from snakemake.jobs import Job
+    from snakemake.script import PythonScript
+    from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
+
+    methods = ["run_single_job", "run_group_job", "spawn_job", "cached_or_run", "shutdown", "format_job_exec"]
+    assert [name for name in methods if not hasattr(Executor, name)] == []
+    assert "shell_exec" in inspect.getsource(PythonScript.generate_preamble)
+    assert hasattr(Job, "add_aux_resource") and hasattr(ExecutorPluginRegistry, "_instance")
