@@ -377,7 +377,7 @@ def test_a_script_that_an_upgrade_changes_makes_again_what_it_makes_and_nothing_
     cohort = make("gatk4", tmp_path)
 
     def upgraded(folder: Path, script: str, line: str) -> set[str]:
-        for name in ("workflow", "envs"):
+        for name in ("workflow", "envs", "scripts/snakemake-executor-plugin-pinned"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         with (folder / "workflow/scripts" / script).open("a") as file:
             file.write(line)

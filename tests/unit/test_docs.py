@@ -31,6 +31,7 @@ BUDGETS = {  # bytes
     "README.md": 6_000,
     "config/README.md": 6_000,
     "CONTRIBUTING.md": 10_000,
+    "scripts/snakemake-executor-plugin-pinned/README.md": 3_500,
     **{name: 3_000 for name in DOCUMENTS if OF_FOLDERS.fullmatch(name)},
 }
 OUTSIDE_DOCS = 40_000  # bytes of all documents that are not in docs/
@@ -75,7 +76,8 @@ def test_a_page_keeps_to_its_budget(name: str, most: int) -> None:
 
 
 def test_documents_outside_of_docs_keep_to_theirs() -> None:
-    sizes = {name: document.size for name, document in DOCUMENTS.items() if not name.startswith("docs/")}
+    own = ("docs/", "scripts/snakemake-executor-plugin-pinned/")  # the latter's README goes with another package
+    sizes = {name: document.size for name, document in DOCUMENTS.items() if not name.startswith(own)}
     assert sum(sizes.values()) < OUTSIDE_DOCS, sizes
 
 

@@ -99,6 +99,9 @@ esac
 DPKG = """[ "$(printf '%s\\n' "$4" "$2" | sort -V | head -n 1)" = "$4" ]"""
 
 
+PROJECTS = ("pyproject.toml", "scripts/snakemake-executor-plugin-pinned/pyproject.toml")
+
+
 class Machine:
     """A clone of the repository and a PATH on which only what was added is found."""
 
@@ -111,7 +114,7 @@ class Machine:
         for made in (self.bin, self.spare, self.sbin, self.clone / "envs/gatk", self.clone / "scripts/gpd/machines"):
             made.mkdir(parents=True)
         shutil.copytree(ROOT / "scripts/setup", self.clone / "scripts/setup")
-        for name in ("workflow/tools.tsv", "envs/gatk/pom.xml", "requirements.lock", "pyproject.toml"):
+        for name in ("workflow/tools.tsv", "envs/gatk/pom.xml", "requirements.lock", *PROJECTS):
             (self.clone / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.clone / name)
         for name in COREUTILS.split():

@@ -26,7 +26,7 @@ def test_lint(cohort: Cohort, route: str) -> None:
 def test_a_bare_clone_is_linted(tmp_path, pipeline):
     """Its configuration names files that are not there: the catalog of workflows runs this."""
     clone = tmp_path / "clone"
-    for folder in ("workflow", "config", "envs", "profiles"):
+    for folder in ("workflow", "config", "envs", "profiles", "scripts/snakemake-executor-plugin-pinned"):
         shutil.copytree(ROOT / folder, clone / folder, ignore=shutil.ignore_patterns("__pycache__"))
     snakefile = ["--snakefile", str(clone / "workflow/Snakefile")]
     choice = ["--config", f"pipeline={pipeline}", "annotation=genes.gtf", "stop_after=quantify"]

@@ -54,7 +54,7 @@ def test_a_key_that_changes_the_results_of_all_samples_is_told_with_its_reason(d
 
 def test_a_text_of_a_rule_that_an_upgrade_changes_is_told(done, tmp_path):
     upgraded = tmp_path / "upgraded"
-    for folder in ("workflow", "envs"):
+    for folder in ("workflow", "envs", "scripts/snakemake-executor-plugin-pinned"):
         shutil.copytree(ROOT / folder, upgraded / folder, ignore=shutil.ignore_patterns("__pycache__"))
     rule = upgraded / "workflow/rules/germline/mark_duplicates_sambamba.smk"
     rule.write_text(rule.read_text().replace("sambamba markdup", "sambamba markdup --hash-table-size 262144"))

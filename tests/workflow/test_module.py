@@ -105,7 +105,7 @@ def test_rules_of_the_importer_stay_as_they_are(cohort: Cohort) -> None:
 def test_out_of_a_repository_nothing_can_be_listed_and_jobs_find_the_launcher(cohort: Cohort, tmp_path: Path) -> None:
     """As from a server: Snakemake gets each file that is asked for by name, alone."""
     repository = tmp_path / "repository"
-    for folder in ("workflow", "envs"):
+    for folder in ("workflow", "envs", "scripts/snakemake-executor-plugin-pinned"):
         shutil.copytree(ROOT / folder, repository / folder, ignore=shutil.ignore_patterns("__pycache__"))
     author = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost"]
     for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "all"], ["tag", "v1"]):

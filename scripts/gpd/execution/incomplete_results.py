@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpd.errors import GpdError
-from gpd.paths import ROOT
+from gpd.paths import PINNED
 from gpd.processes import run_script
 
-CHECK = ROOT / "workflow" / "scripts" / "checks" / "outputs.py"
+CHECK = PINNED / "launcher" / "outputs.py"
 RESULTS = "results"
 ASIDE = ".broken"
 KEPT = ".kept"

@@ -77,7 +77,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     """Columns, the numbers to the right."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     return "\n".join(
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *rows]
+        "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in [head, *rows]
     )
 
 

@@ -1,4 +1,4 @@
-"""CPUs for jobs that run at once or not at all, as the members of a pipe: taken at once, so that none waits for another."""
+"""CPUs for jobs that run at once or not at all, as a pipe's members: taken at once, so that none waits for another."""
 
 import os
 

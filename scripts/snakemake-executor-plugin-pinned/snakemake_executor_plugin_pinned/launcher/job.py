@@ -1,7 +1,7 @@
 """The shell of a job of the executor: Snakemake calls it as `bash -c COMMAND`; it runs that as a job of the launcher.
 
 Beside the link that Snakemake takes for a shell lies what the executor knows of the job. What the launcher's own
-command line has otherwise: Snakemake is our parent, output stays where it has it, and the command begins with its options.
+command line has otherwise: Snakemake is our parent, output stays where it has it, the command begins with its options.
 """
 
 import marshal
