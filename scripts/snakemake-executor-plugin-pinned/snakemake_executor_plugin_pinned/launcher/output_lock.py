@@ -2,10 +2,10 @@
 
 A launcher locks a file beside the job's log, LOG.owner, or the one that the executor names by the outputs, and says
 there who it is. All processes of the job inherit the lock, so that it is free when the last of them is gone. Another
-launcher waits, and says for whom. A file system may have no locks, or none between nodes: so Slurm is asked, too, where
-the file names a job of Slurm's and does not say that it has ended. The file goes when the attempt is recorded. In a Slurm job that failed it stays, marked: the next
-attempt under the same id finds its number there. One that stays unmarked is of a launcher that was killed: who follows
-records that attempt, for its node may not come back to do it.
+launcher waits, and says for whom. A file system may have no locks, or none between nodes: so Slurm is asked, too,
+where the file names a job of Slurm's and does not say that it has ended. The file goes when the attempt is recorded.
+In a Slurm job that failed it stays, marked: the next attempt under the same id finds its number there. One that stays
+unmarked is of a launcher that was killed: who follows records that attempt, for its node may not come back to do it.
 
 All who may open the file may lock it: so may its owner alone, or the group that may write in the folder. Another
 user's file is waited for, but what it says goes into no record of ours.
