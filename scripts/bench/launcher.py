@@ -79,6 +79,24 @@ def overhead(bench: Bench, jobs: int) -> Iterator[Measurement]:
         yield Measurement(f"overhead a job: {what}", more_ms, most=60, decimals=1)
 
 
+def executor(bench: Bench, jobs: int, pairs: int) -> Iterator[Measurement]:
+    """Wall and CPU time that a job of `touch` costs more by the executor `pinned` than by `local`."""
+    folder = bench.folder / "workflow"
+    folder.mkdir()
+    text = f"rule all:\n    input: expand('{{n}}', n=range({jobs}))\n"
+    (folder / "Snakefile").write_text(text + "rule one:\n    output: '{n}'\n    shell: 'touch {output}'\n")
+    path = os.pathsep.join([str(PINNED.parent), os.environ.get("PYTHONPATH", "")])
+    settings = {"cwd": folder, "env": bench.settings["env"] | {"PYTHONPATH": path}}
+    found: dict[str, list[tuple[float, float, float]]] = {"local": [], "pinned": []}
+    for _ in range(pairs):
+        for name, times in found.items():
+            words = [sys.executable, "-m", "snakemake", "--executor", name, "--cores", "1", "--forceall", "--quiet"]
+            times.append(timed(words, "", **settings))
+    for column, what in enumerate(("wall time, ms", "CPU time, ms")):
+        more = [1000 * (one[column] - other[column]) / jobs for other, one in zip(*found.values(), strict=True)]
+        yield Measurement(f"executor pinned beside local, a job: {what}", tuple(more), most=60, decimals=1)
+
+
 def waiting(bench: Bench, seconds: float) -> Measurement:
     """The share of one CPU that launchers use together while they wait for CPUs."""
     settings = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL, **bench.settings}
@@ -161,6 +179,7 @@ def accuracy(bench: Bench, seconds: float) -> Iterator[Measurement]:
 
 def measure(bench: Bench, jobs: int, steps: list[int], seconds: list[float], wait_s: float) -> Iterator[Measurement]:
     yield from overhead(bench, jobs)
+    yield from executor(bench, jobs, 5 if jobs > 2 else 1)
     yield waiting(bench, wait_s)
     for each in steps:
         yield waiting_steps(bench, each, wait_s)

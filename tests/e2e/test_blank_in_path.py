@@ -21,7 +21,7 @@ RECORD = '{"declared": "fr-unstranded", "found": "fr-firststrand", "reads": 500,
 def clone(tmp_path_factory) -> Path:
     """The workflow, and a Python of its own that finds what ours has installed."""
     folder = tmp_path_factory.mktemp("clone") / "a 'b' c"
-    for part in ("workflow", "envs"):
+    for part in ("workflow", "envs", "scripts/snakemake-executor-plugin-pinned"):
         shutil.copytree(ROOT / part, folder / part)
     venv.create(folder / ".venv", symlinks=True)
     (packages,) = (folder / ".venv").glob("lib/python*/site-packages")

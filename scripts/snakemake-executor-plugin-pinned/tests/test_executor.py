@@ -1,14 +1,11 @@
 """A workflow that knows nothing of the executor, run with it: what each kind of job gets, and what its record says."""
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from folders import Folder
 
-PACKAGE = Path(__file__).resolve().parents[1]
 SEEN = "grep Cpus_allowed_list /proc/self/status"
 KINDS = f"""
 rule all:
@@ -60,32 +57,6 @@ from snakemake.shell import shell
 print(sorted(os.sched_getaffinity(0)), file=open(snakemake.output[0], "w"))
 shell("true")
 """
-
-
-class Folder:
-    """A working directory with a Snakefile, and a runtime folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.environment = {**os.environ, "GPD_RUNTIME_DIR": str(folder / "runtime"), "PYTHONPATH": self.path()}
-        for name in ("GPD_JOB", "GPD_LEDGER", "GPD_RUN"):
-            self.environment.pop(name, None)
-
-    @staticmethod
-    def path() -> str:
-        return os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH")]))
-
-    def run(self, text: str, *options: str, cores: int = 2) -> subprocess.CompletedProcess[str]:
-        (self.folder / "Snakefile").write_text(text)
-        words = [sys.executable, "-m", "snakemake", "--executor", "pinned", "--cores", str(cores), *options]
-        return subprocess.run(words, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=300)
-
-    def records(self) -> list[dict]:
-        return [json.loads(line) for line in (self.folder / "ledger.jsonl").read_text().splitlines()]
-
-    def ledger(self, what: str) -> subprocess.CompletedProcess[str]:
-        words = [sys.executable, "-m", "snakemake_executor_plugin_pinned.ledger_command", what]
-        return subprocess.run(words, cwd=self.folder, env=self.environment, capture_output=True, text=True)
 
 
 @pytest.fixture

@@ -1,0 +1,95 @@
+"""What becomes of jobs when Snakemake, the launcher or all of them are killed, and of two runs side by side."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from folders import Folder, wait_until
+
+pytestmark = pytest.mark.e2e
+LONG = 'rule all:\n    output: "x"\n    shell: "echo $GPD_JOB > began; sleep {seconds}; touch {{output}}"\n'
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def of_job(job_id: str) -> list[int]:
+    """The processes of a job, by the mark in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"GPD_JOB={job_id}\0".encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue  # it has just ended
+    return found
+
+
+def begun(here: Folder, seconds: int) -> tuple[subprocess.Popen[bytes], str]:
+    """A run whose one job is at work, and that job's id."""
+    run = here.start(here.command(LONG.format(seconds=seconds)))
+    began = here.folder / "began"
+    return run, wait_until(lambda: began.exists() and began.read_text().strip())
+
+
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
+def test_a_job_ends_with_its_snakemake_and_is_recorded(here: Folder, signum: int) -> None:
+    run, job_id = begun(here, 300)
+    if signum == signal.SIGINT:
+        os.killpg(run.pid, signum)  # as Ctrl-C does
+    else:
+        run.send_signal(signum)
+    wait_until(here.records)
+    run.wait(timeout=60)
+    (record,) = here.records()
+    assert (record["id"], record["cause"]) == (job_id, "killed")
+    assert of_job(job_id) == []
+
+
+def test_when_all_are_killed_the_next_run_says_so(here: Folder) -> None:
+    run, job_id = begun(here, 300)
+    ours = [run.pid, *of_job(job_id)]
+    for parent in (path.parent for path in Path("/proc").glob("[0-9]*/stat")):
+        try:
+            is_ours = str(here.folder).encode() in (parent / "cmdline").read_bytes()
+        except OSError:
+            continue
+        ours += [int(parent.name)] if is_ours else []
+    for pid in ours:
+        os.kill(pid, signal.SIGSTOP)
+    for pid in ours:
+        os.kill(pid, signal.SIGKILL)
+    run.wait(timeout=60)
+    assert here.records() == []
+    assert here.run(LONG.format(seconds=0), "--unlock").returncode == 0
+    again = here.run(LONG.format(seconds=0), "--rerun-incomplete")
+    assert again.returncode == 0, again.stderr
+    lost, done = here.records()
+    assert (lost["id"], lost["cause"], done["cause"]) == (job_id, "killed", None)
+
+
+def test_a_run_under_nohup_outlives_the_shell_that_started_it(here: Folder) -> None:
+    words = here.command(LONG.format(seconds=3))
+    shell = here.start(["bash", "-c", 'nohup "$@" & sleep 0.1', "bash", *words])
+    shell.wait(timeout=60)
+    (record,) = wait_until(here.records)
+    assert record["cause"] is None and (here.folder / "x").exists()
+
+
+def test_two_runs_side_by_side_hold_no_cpu_twice(here: Folder, tmp_path: Path) -> None:
+    text = 'rule all:\n    input: expand("{n}.txt", n=range(6))\n'
+    text += 'rule one:\n    output: "{n}.txt"\n    shell: "sleep 0.2; date > {output}"\n'
+    runs = []
+    for name in ("a", "b"):
+        folder = Folder(tmp_path / name)
+        folder.folder.mkdir()
+        folder.environment |= {"GPD_RUNTIME_DIR": here.environment["GPD_RUNTIME_DIR"]}
+        runs.append(folder.start(folder.command(text, "--pinned-ledger", str(tmp_path / "ledger.jsonl"))))
+    assert [run.wait(timeout=120) for run in runs] == [0, 0]
+    assert len(here.records()) == 12
+    checked = here.ledger("check")
+    assert checked.returncode == 0, checked.stdout
