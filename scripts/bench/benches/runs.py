@@ -69,11 +69,11 @@ class Runner:
         files = [p.format(sample=s, unit=u) for p in patterns for s, u in units if s in self.samples]
         return self._run(folder, list(dict.fromkeys(files)), {})
 
-    def go_on(self, before: Path, folder: Path, **settings: object) -> Run:
-        """Run from a copy of an earlier run's folder to the calls."""
+    def go_on(self, before: Path, folder: Path, targets: Sequence[str] = (), **settings: object) -> Run:
+        """Run from a copy of an earlier run's folder to these files, else to the calls."""
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(before, folder, symlinks=True)
-        return self._run(folder, self.calls, settings)
+        return self._run(folder, targets or self.calls, settings)
 
     def _run(self, folder: Path, targets: Sequence[str], settings: dict[str, object]) -> Run:
         lay_out(self.source, self.samples, folder, **self.settings, **settings)
