@@ -19,10 +19,10 @@ rule one:
 """
 
 
-def test_each_job_has_cpus_of_its_nodes_grant_and_a_record(tmp_path: Path) -> None:
+def test_each_job_has_cpus_of_its_nodes_grant_and_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNAKEMAKE_PINNED_EVERYWHERE", "1")
     (tmp_path / "Snakefile").write_text(PLAIN)
     with cluster_for_tests() as cluster:
-        cluster.environment["SNAKEMAKE_PINNED_EVERYWHERE"] = "1"
         run = start(cluster, tmp_path, "--snakefile", "Snakefile", "--cores", "1", "--retries", "0")
         assert run.end() == 0, run.output
         found = records(tmp_path)
