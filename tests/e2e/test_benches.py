@@ -32,7 +32,7 @@ def test_a_bench_that_fails_does_not_hide_the_others(tmp_path: Path) -> None:
     for name, code in (("one", 3), ("two", 0), ("three", 1)):
         (tmp_path / f"{name}.py").write_text(f"import sys\nprint('{name}', *sys.argv[1:])\nsys.exit({code})\n")
     benches = " ".join(str(tmp_path / f"{name}.py") for name in ("one", "two", "three"))
-    command = ["make", "bench", f"BENCHES={benches}", "BENCH_ARGS=--smallest", "EVIDENCE=records"]
+    command = ["make", "-o", "installed", "bench", f"BENCHES={benches}", "BENCH_ARGS=--smallest", "EVIDENCE=records"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert done.stdout.splitlines()[-3:] == [
