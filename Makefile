@@ -38,25 +38,25 @@ demo: installed ## simulate small cohorts, run both pipelines on them, and measu
 demo-germline demo-tuxedo demo-throughput: demo-%: installed ## one part of the demo alone
 	@gpd demo $*
 
-test: lint unit e2e ## everything: lint, units, dry runs, and the pipelines with the real tools
+test: lint unit e2e ## lint, units, dry runs, and what is essential of the pipelines with the real tools
 
 PINNED := scripts/snakemake-executor-plugin-pinned/snakemake_executor_plugin_pinned
 
 NOT_UNITS := tests/e2e tests/slurm tests/numa tests/faults tests/soak scripts/bench # whose imports no unit test tries
 
-NEEDS_NO_TOOL := not e2e and not bench and not slurm and not numa and not faults
+NEEDS_NO_TOOL := not long and not e2e and not bench and not slurm and not numa and not faults
 
 test-fast: lint ## lint, units and dry runs, without those that take long
 	@pytest -m "$(NEEDS_NO_TOOL) and not deep" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
 
-unit: installed ## all tests that need no tool
+unit: installed ## tests that need no tool
 	@pytest -m "$(NEEDS_NO_TOOL)" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
 
 # one process more than CI has cores: tests wait for each other's jobs to end, for signals and for disks
 e2e: installed
 	@pytest -m "e2e and not long" --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)
 
-test-long: installed ## with the real tools, too: what takes long and goes deeper
+test-long: installed ## what make test leaves out: deep, slow, or a variation of what it has
 	@pytest -m long --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)
 
 test-bench: installed ## whether each benchmark works, in its smallest size

@@ -43,8 +43,9 @@ UNIT_COLUMNS = ("sample_name", "unit_name", "fq1", "fq2", "bam", "platform", "pl
 SHORT_JVMS = {"_JAVA_OPTIONS": "-XX:+TieredCompilation -XX:TieredStopAtLevel=1"}
 # started first, longest first: neither of two test processes shall be left alone with one of them at the end
 LONGEST = [
-    *("test_tuxedo_real_reads", "test_germline_real_reads", "test_demo_runs", "test_throughput_runs"),
+    *("test_demo_runs", "test_throughput_runs", "test_germline_real_reads", "test_tuxedo_real_reads"),
     *("test_scaling_runs", "test_growing_cohorts", "test_interrupted_runs", "test_killed_runs"),
+    *("test_dropped_samples", "test_wrong_samples", "test_rehearsal_run", "test_node", "test_wrong_rna_samples"),
     *("test_what_runs_again", "test_scattered_calls", "test_joint_by_interval", "test_conda_environments"),
     *("test_launcher_jobs", "test_launcher_crash", "test_temporary_folders", "test_damaged_reads"),
     "test_large_joint_cohort",

@@ -34,6 +34,7 @@ def test_no_tool_is_on_the_bare_path(tmp_path: Path) -> None:
     assert {each.name for each in path.iterdir()} & known == set()
 
 
+@pytest.mark.long
 def test_germline(tmp_path: Path) -> None:
     cohort = tiny_cohort(tmp_path, samples=("S1",), lanes=1)
     cohort.config |= {"calling": "joint", "alignment_format": "cram"}

@@ -1,5 +1,6 @@
 """The demos, as `make demo` runs them but smaller: results held against the truth, CPUs held by one job each."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,11 +23,11 @@ def simulate_with(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setenv(name, value)
     simulate = demo.simulate
 
-    def patched(*options: str, **config: str) -> None:
+    def patched(*options: str, **config: object) -> None:
         def simulated(pipeline: str, directory: Path, seed: int) -> None:
             simulate(pipeline, directory, seed, *options)
-            with (directory / "config.yaml").open("a") as file:
-                file.write(yaml.safe_dump(config) if config else "")
+            path = directory / "config.yaml"
+            path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | config))
 
         monkeypatch.setattr(demo, "simulate", simulated)
 
@@ -40,14 +41,16 @@ def gpd(*words: str | Path) -> str:
 
 
 def test_germline(tmp_path: Path, simulate_with: Callable[..., None], figure: Callable[[str], None]) -> None:
-    """A quarter of the demo's genome, which has variants enough for VQSR."""
-    simulate_with("--length", "300000")
+    """A quarter of the demo's genome, which has variants enough for VQSR; in shards, however busy the machine is."""
+    simulate_with("--length", "300000", scatter=2)
     output = gpd("demo", "germline", "--directory", tmp_path)
     figure(output)
     assert "2 of 2 samples succeeded" in output
     assert "samples a day" in output
     alignment = tmp_path / "germline/results/base_recalibration/DEMO01.bam"
     assert alignment.exists() and alignment.with_suffix(".bai").exists(), "the final alignment is kept"
+    jobs = [json.loads(line) for line in (tmp_path / "germline/ledger.jsonl").read_text().splitlines()]
+    assert {job["shard"] for job in jobs if job["rule"] == "haplotype_caller"} >= {"1/2", "2/2", "gather"}
     for comparison in demo.compare_germline(tmp_path / "germline"):
         assert comparison.snp.recall > 0.97
         assert comparison.snp.precision > 0.97
@@ -56,9 +59,14 @@ def test_germline(tmp_path: Path, simulate_with: Callable[..., None], figure: Ca
     assert "0 failed; no two jobs shared a CPU" in gpd("ledger", "check", tmp_path / "germline")
 
 
-def test_tuxedo(tmp_path: Path, simulate_with: Callable[..., None], figure: Callable[[str], None]) -> None:
+# to fit a model of dispersion takes cuffdiff a minute; without one, more genes are taken to change
+@pytest.mark.parametrize("dispersion", ["poisson", pytest.param("pooled", marks=pytest.mark.long)])
+def test_tuxedo(
+    tmp_path: Path, simulate_with: Callable[..., None], figure: Callable[[str], None], dispersion: str
+) -> None:
     """A third of the demo's genes, up to where they are compared: the yeast's experiment holds the plots."""
-    simulate_with("--genes", "40", "--replicates", "2", stop_after="differential_expression")
+    config = {"stop_after": "differential_expression", "cuffdiff": {"fdr": 0.01, "dispersion_method": dispersion}}
+    simulate_with("--genes", "40", "--replicates", "2", **config)
     output = gpd("demo", "tuxedo", "--directory", tmp_path)
     figure(output)
     assert "4 of 4 samples succeeded" in output
@@ -69,5 +77,5 @@ def test_tuxedo(tmp_path: Path, simulate_with: Callable[..., None], figure: Call
     )
     assert len(found.strong) >= 10
     assert found.missed == ()
-    assert len(found.false) <= 1
+    assert dispersion == "poisson" or len(found.false) <= 1
     assert "0 failed; no two jobs shared a CPU" in gpd("ledger", "check", tmp_path / "tuxedo")

@@ -88,6 +88,7 @@ def test_copies_in_other_lanes_are_marked(sample: Cohort, tmp_path: Path, duplic
     assert sorted(groups) == ["ID:S1.L1", "ID:S1.L2", "ID:S1.single"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("duplicates", ["sambamba", "samtools"])
 def test_the_page_of_a_run_shows_duplicates(sample: Cohort, tmp_path: Path, duplicates: str) -> None:
     shutil.copytree(sample.folder, tmp_path / "a run")

@@ -41,6 +41,7 @@ def last_record(folder: Path) -> dict:
     return json.loads((folder / "ledger.jsonl").read_text().splitlines()[-1])
 
 
+@pytest.mark.long
 def test_a_recalibration_table_that_is_cut_off(tmp_path: Path, disk) -> None:
     """GATK says nothing of it, and ends with 0."""
     cohort = tiny_cohort(tmp_path, samples=("S1",), lanes=1)

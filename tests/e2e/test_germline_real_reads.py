@@ -91,6 +91,7 @@ def platinum(tmp_path_factory: pytest.TempPathFactory) -> Cohort:
     return cohort
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("choice", [{"bqsr": "gatk"}, {"bqsr": "none"}, {"quantize": [10, 20, 30]}], ids=str)
 def test_accuracy_on_platinum_reads(
     platinum: Cohort, tmp_path: Path, figure: Callable[[str], None], choice: dict
@@ -301,6 +302,7 @@ def test_regions_of_one_copy_get_haploid_genotypes(kept: Cohort, tmp_path: Path)
     assert all(len(genotype) == 3 for _, genotype in diploid)
 
 
+@pytest.mark.long
 def test_vqsr_on_too_few_variants_says_so(twelve_lanes: Cohort, tmp_path: Path) -> None:
     folder = tmp_path / "vqsr"
     shutil.copytree(twelve_lanes.folder, folder, symlinks=True)

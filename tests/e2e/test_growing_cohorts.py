@@ -19,7 +19,7 @@ from filtering import read_alleles
 sys.path.insert(0, str(ROOT / "scripts" / "bench"))
 from benches import calls
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 SIMULATOR = ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py"
 LATER = "DEMO02"  # neither the first nor the last by name: rows of a grown database are in another order
@@ -81,7 +81,7 @@ def at_once(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=[1, pytest.param(3, marks=pytest.mark.long)], ids=["whole", "by interval"])
+@pytest.fixture(scope="module", params=[1, 3], ids=["whole", "by interval"])
 def grown(at_once, request, tmp_path_factory) -> Grown:
     folder = at_once.with_name(f"three and one, {request.param}")
     shutil.copytree(at_once, folder)

@@ -139,6 +139,7 @@ def test_after_kill_9_the_same_command_goes_on(folder: Folder) -> None:
     assert code == 0, output
 
 
+@pytest.mark.long
 def test_bare_snakemakes_lock_is_left_alone_while_it_lives_and_named_when_it_is_dead(folder: Folder) -> None:
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(launcher.ROOT / "workflow/Snakefile")]
     bare = subprocess.Popen([*command, "--cores", "2", TARGET], cwd=folder.path, env=folder.environment, stderr=-3)
@@ -186,6 +187,7 @@ def test_ctrl_c_on_a_terminal(folder: Folder) -> None:
     assert not folder.left()
 
 
+@pytest.mark.long
 def test_ctrl_c_on_a_study_and_the_study_that_goes_on(folder: Folder) -> None:
     pool = {"directory": str(folder.path), "config": "config/config.yaml"}
     settings = {"name": "study", "directory": "runs", "pipelines": {"germline": pool}, "concurrent_samples": [1]}
@@ -208,6 +210,7 @@ def done(ledger: Path) -> list[tuple[str, ...]]:
     return [(line["rule"], *line["wildcards"].values()) for line in lines if line["exit_code"] == 0]
 
 
+@pytest.mark.long
 def test_a_study_continues_what_ctrl_c_and_kill_9_cut_off_and_pools_it_nowhere(folder: Folder) -> None:
     """The mapping of one lane has ended, and that of the other is cut off twice."""
     pool = {"directory": str(folder.path), "config": "config/config.yaml"}

@@ -60,6 +60,7 @@ def test_records_are_those_of_the_whole_whatever_reaches_over_a_border(bordered:
     assert scattered == whole
 
 
+@pytest.mark.long
 def test_contigs_by_the_dozen_with_names_of_hla_alleles(tmp_path: Path) -> None:
     """More than GenomicsDBImport takes one by one, behind a contig that is split, and regions that leave some out."""
     small = {f"HLA-A*01:{number:02}:01N": 750 for number in range(40)}

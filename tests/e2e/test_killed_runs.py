@@ -53,7 +53,9 @@ def processes(folder: Path, word: bytes) -> list[int]:
     return [pid for pid, words in here if mapping and any(part.endswith(word) for part in words)]
 
 
-@pytest.mark.parametrize("victim", VICTIMS)
+@pytest.mark.parametrize(
+    "victim", ["snakemake", "tool", *(pytest.param(name, marks=pytest.mark.long) for name in ("launcher", "shell"))]
+)
 def test_a_killed_run_finishes_when_started_again(cohort: Cohort, victim: str) -> None:
     command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--cores", "2", TARGET]
     # Snakemake changes to its directory, so that processes are told apart by where they are

@@ -9,7 +9,7 @@ from conftest import ROOT
 
 from gpd.truth.calls import compare_calls
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 SCALE = 0.001
 SAMPLE, CHROMOSOME = "DEEP", "chr21"  # the chromosome that has 30x

@@ -66,6 +66,17 @@ def scaling(tmp_path) -> Scaling:
     return Scaling(tiny_cohort(tmp_path, lanes=1))
 
 
+def test_a_step_is_measured_alone(scaling):
+    ran = scaling.gpd("--step", "map_and_sort", "--threads", "1", "--alone")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    (point,) = scaling.table("configurations").itertuples()
+    (job,) = scaling.jobs("map_and_sort-t1-compact-alone-r1")
+    assert (job.rule, job.threads, job.succeeded) == ("map_and_sort", 1, True)
+    assert point.step_s_mean == pytest.approx(job.wall_s)
+    assert (scaling.study / "report.html").exists()
+
+
+@pytest.mark.long
 def test_a_steps_widths_are_measured_alone_and_with_the_node_full_whatever_ctrl_c_cut_off(scaling):
     words = ("--step", "mark_duplicates", "--threads", "1,2")
     with scaling.start(*words) as process:
@@ -186,6 +197,7 @@ def test_what_cannot_be_run_is_a_line(scaling):
     assert not scaling.study.exists()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("gatk3_command")
 def test_gatk_3_is_planned(tmp_path):
     cohort = tiny_cohort(tmp_path, samples=("S1",), lanes=1)

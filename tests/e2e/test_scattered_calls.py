@@ -13,7 +13,7 @@ from conftest import ROOT, snakemake
 
 from gpd.lab import digests
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 SIMULATOR = ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py"
 CONTIGS = {"chr1": 60_000, "chr2": 40_000}
@@ -123,7 +123,6 @@ def test_calls_in_shards_are_those_of_the_whole_but_for_drawn_numbers(whole, sca
     assert all(float(QD.search(line)[1]) > 20 for pair in odd for line in pair)
 
 
-@pytest.mark.long
 def test_split_anywhere_nearly_all_calls_stay(whole, anywhere, figure):
     assert shards(anywhere, "haplotype_caller") - {None} == {"1/4", "2/4", "3/4", "4/4", "gather"}
     columns = ("%CHROM", "%POS", "%REF", "%ALT", "%FILTER")
@@ -132,7 +131,6 @@ def test_split_anywhere_nearly_all_calls_stay(whole, anywhere, figure):
     assert len(before ^ after) <= 0.01 * len(before)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
 def test_gvcfs_split_anywhere_cover_the_genome_once(anywhere, sample):
     spans = output(
@@ -154,7 +152,6 @@ def test_nothing_of_the_shards_is_left(scattered):
     assert not list((scattered / "results").rglob("*.shards"))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("ploidy", [1, 4])
 def test_shards_of_other_ploidies_have_the_records_of_the_whole_and_cut_reference_blocks_alone(whole, tmp_path, ploidy):
     target = "results/haplotype_caller/DEMO01.g.vcf.gz"

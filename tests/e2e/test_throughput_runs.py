@@ -237,6 +237,13 @@ def test_a_finished_study_is_left_as_it_is(twice: Twice) -> None:
     assert twice.lab.written() == before
 
 
+def test_the_package_of_a_study_holds(twice: Twice) -> None:
+    found = {verdict.check: verdict for verdict in checks.judge(gather(pack.make(twice.lab.study)))}
+    for name in ("digests", "figures", "ledgers", "at once", "failures", "pinning", "complete", "every run"):
+        assert found[name].state == HOLDS, found[name]
+
+
+@pytest.mark.long
 def test_a_search_ends_and_what_it_found_is_measured_anew(twice: Twice) -> None:
     lab, line = twice.lab, CurveKey("tuxedo", "shared", "compact")
     lab.write(name="searched", concurrent_samples="saturation", modes=["shared"])
@@ -250,6 +257,7 @@ def test_a_search_ends_and_what_it_found_is_measured_anew(twice: Twice) -> None:
     assert "sought with one run an N" in searched.stdout
 
 
+@pytest.mark.long
 def test_a_share_of_the_reads_is_measured_on_copies_of_two_genomes(twice: Twice) -> None:
     lab = twice.lab
     part = {"subsample": {"fraction": 0.5}, "copies": 2}
@@ -299,6 +307,7 @@ def check_streams(study: Path, tables: Tables) -> None:
         assert found[name].state == HOLDS, found[name]
 
 
+@pytest.mark.long
 def test_a_stream_keeps_n_samples_in_flight(twice: Twice) -> None:
     tables = streamed(twice.lab, "full", window="0.6m", window_warm_up="0.1m")
     (full,) = tables.streams

@@ -90,12 +90,14 @@ def introns(contig: str, position: str, _quality: str, cigar: str) -> list[tuple
     return found
 
 
+@pytest.mark.long
 def test_yeast_mapping_rates(yeast, figure):
     rates = mapping_rates(yeast)
     figure("rnaseq_yeast_chrI mapped: " + ", ".join(f"{name} {rate:.1f}%" for name, rate in rates.items()))
     assert all(80 <= rate <= 83 for rate in rates.values())
 
 
+@pytest.mark.long
 def test_yeast_reads_are_all_there(yeast):
     for unit in yeast.units:
         reads = sum(gzip.decompress(Path(unit[mate]).read_bytes()).count(b"\n") // 4 for mate in ("fq1", "fq2"))
@@ -105,6 +107,7 @@ def test_yeast_reads_are_all_there(yeast):
         assert reads == counted["reads"] == int(primary.stdout)
 
 
+@pytest.mark.long
 def test_yeast_genes_that_rap1_drives_fall(yeast, figure):
     significant = {row["gene"]: row for row in rows(yeast.folder / "results/visualize/gene_exp.significant.tsv")}
     changes = (f"{name} {row['log2_fold_change']} (q {row['q_value']})" for name, row in significant.items())
@@ -115,6 +118,7 @@ def test_yeast_genes_that_rap1_drives_fall(yeast, figure):
         assert (significant[name]["sample_1"], significant[name]["sample_2"]) == ("WT", "RAP1_IAA2H")
 
 
+@pytest.mark.long
 def test_yeast_plots_are_drawn(yeast):
     folder = yeast.folder / "results/visualize"
     listed = {row["plot"]: row for row in rows(folder / "plots.tsv")}
@@ -145,6 +149,7 @@ def texts_in(pdf: Path) -> int:
     return sum(len(re.findall(rb"T[jJ]\b", zlib.decompress(stream))) for stream in streams if stream[0] == 0x78)
 
 
+@pytest.mark.long
 def test_plots_of_many_replicates_are_legible(yeast, tmp_path):
     """Beyond 20, no plot has a legend of all replicates, and their distances are colours without numbers."""
     tables, plots = tmp_path / "tables", tmp_path / "plots"
@@ -158,6 +163,7 @@ def test_plots_of_many_replicates_are_legible(yeast, tmp_path):
     assert 2 * names <= texts_in(plots / "replicate_distance.pdf") < 4 * names
 
 
+@pytest.mark.long
 def test_yeast_page_and_report_show_it_all(yeast):
     page = (yeast.folder / "results/multiqc/multiqc.html").read_text()
     for section in (*PLOTS, "significant_genes", "strandedness", "mapping_rates", "hisat2", "samtools"):
@@ -166,6 +172,7 @@ def test_yeast_page_and_report_show_it_all(yeast):
     assert ran.exit_code == 0, ran.output
 
 
+@pytest.mark.long
 def test_yeast_declared_otherwise_is_warned_about(yeast, tmp_path):
     """Stranded reads declared unstranded; only the statistics are made anew."""
     shutil.copytree(yeast.folder, tmp_path / "run", symlinks=True)
@@ -179,6 +186,7 @@ def test_yeast_declared_otherwise_is_warned_about(yeast, tmp_path):
     assert warnings[0].endswith("as in fr-firststrand libraries")
 
 
+@pytest.mark.long
 def test_fly_is_spliced(fly, figure):
     """HISAT2 reports a junction where a read lies 7 bases or more on either side of it.
 
@@ -199,6 +207,7 @@ def test_fly_is_spliced(fly, figure):
     assert different >= 260
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["yeast", "fly"])
 def test_real_samples_pass(name, request):
     table = rows(request.getfixturevalue(name).folder / "results/qc/samples.tsv")
@@ -212,12 +221,14 @@ def steps_in(experiment: Experiment) -> set[str]:
     return {json.loads(line)["step"] for line in (experiment.folder / "ledger.jsonl").read_text().splitlines()}
 
 
+@pytest.mark.long
 def test_fly_shows_the_four_steps_of_a_sample_and_the_reference(fly):
     steps = steps_in(fly)
     assert {"align", "assemble", "merge", "quantify"} <= steps
     assert not {"differential_expression", "visualize"} & steps
 
 
+@pytest.mark.long
 def test_a_cuffdiff_that_leaves_empty_tables_fails_its_job(yeast, tmp_path):
     """A stand-in for a build that crashes at its end, in a way that hides the exit code too."""
     shutil.copytree(yeast.folder, tmp_path / "run", symlinks=True)
@@ -377,7 +388,6 @@ def test_inner_distance_is_estimated_from_the_reads(tmp_path):
     assert 0 < sd < 200
 
 
-@pytest.mark.long
 def test_plots_that_cannot_be_drawn_are_skipped_by_name(tmp_path):
     """Two genes with a handful of reads: nothing to estimate a density from, and nothing that is significant."""
     experiment = tiny_experiment(tmp_path)

@@ -45,6 +45,7 @@ ROUTES = {
     "hisat2": {"bias_correction": True},
     "tophat2": {"aligner": "tophat2", "inner_distance": 20, "inner_distance_sd": 30},
 }
+ESSENTIAL = ("gatk4", "hisat2")  # of each pipeline one; the others are long
 
 # one parameter of the rule `quality` holds all of them, so that one of each pipeline is tried
 THRESHOLDS = (
@@ -342,7 +343,9 @@ def due(ran: Ran) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize(
+    "route", [name if name in ESSENTIAL else pytest.param(name, marks=pytest.mark.long) for name in ROUTES]
+)
 def test_what_is_due_after_a_change(route: str, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     cohort = make(route, tmp_path / "run")
@@ -374,6 +377,7 @@ SCRIPTS = {
 }
 
 
+@pytest.mark.long
 def test_a_script_that_an_upgrade_changes_makes_again_what_it_makes_and_nothing_else(tmp_path: Path) -> None:
     cohort = make("gatk4", tmp_path)
 

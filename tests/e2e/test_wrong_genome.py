@@ -84,6 +84,7 @@ def test_a_genome_that_somebody_loaded_is_not_mapped_to(cohort: Cohort, shm: Non
     assert mapped(cohort) == undisturbed
 
 
+@pytest.mark.long
 def test_calls_are_right_whatever_genome_somebody_loaded(cohort: Cohort, shm: None) -> None:
     """The user's own index, too, of which the name is as common."""
     make_index(cohort.folder / "own/genome.fa", genome_of(cohort))

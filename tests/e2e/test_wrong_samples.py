@@ -195,6 +195,7 @@ def rows(cohort: Cohort) -> dict[str, dict[str, str]]:
         return {row["sample_name"]: row for row in csv.DictReader(file, delimiter="\t")}
 
 
+@pytest.mark.long
 def test_each_fault_is_named_by_its_sample_and_cause_and_nothing_else_is(judged):
     found = {name: (row["verdict"], row["reason"]) for name, row in rows(judged).items()}
     causes = {
@@ -223,6 +224,7 @@ def test_each_fault_is_named_by_its_sample_and_cause_and_nothing_else_is(judged)
         assert re.fullmatch(rf"its genotypes are those of {other} \(kinship 0\.(49|50), {own}", found[one][1])
 
 
+@pytest.mark.long
 @pytest.mark.faults  # a row of the fault table each
 @pytest.mark.parametrize("case", wrong_samples.COHORT, ids=lambda case: case.id)
 def test_each_fault_is_in_the_table(judged, record_property, case):
@@ -231,12 +233,14 @@ def test_each_fault_is_in_the_table(judged, record_property, case):
     record_property("seen", case.seen(row["verdict"], row["reason"]))
 
 
+@pytest.mark.long
 def test_the_page_shows_them_too(judged):
     text = (judged.folder / "results/qc/samples.html").read_text()
     assert f"{len(PEOPLE)} samples: 6 fail, 3 warn, 1 pass." in text
     assert text.count("<figure>") == 6 and f'<tr class="fail" id="sample-{HALF}">' in text
 
 
+@pytest.mark.long
 def test_the_figures_are_those_that_were_simulated(judged):
     table = rows(judged)
     assert float(table[MIXED]["contamination"]) == pytest.approx(0.03, abs=0.01)
@@ -252,6 +256,7 @@ def test_the_figures_are_those_that_were_simulated(judged):
     assert table[MALE]["optical_duplicates"] == table[MALE]["on_target"] == "", "what is not known is no zero"
 
 
+@pytest.mark.long
 def test_a_wrong_sex_ends_before_calling_where_it_decides_the_ploidy(judged):
     (judged.folder / "male.bed").write_text("chrX\t0\t40000\t1\n")
     judged.config["ploidy_regions"] = {"male": "male.bed", "female": ""}
@@ -360,6 +365,7 @@ def test_haploid_and_polyploid_calls_are_counted_and_what_is_not_known_of_them_i
     assert found["T"] == ["2", "1", "1", "3", "2", "0.5", "2", "", "not known"]
 
 
+@pytest.mark.long
 def test_a_gate_stops_who_fails_and_says_why(judged):
     """Before joint calling, by alignments alone: so it knows of no relatives."""
     judged.config["qc"] = {"action": "stop"}

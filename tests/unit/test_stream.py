@@ -337,6 +337,7 @@ def test_checks_name_a_full_stream_whose_interval_is_wide(streamed):
 FULL, HALF = "germline-n2-stream-compact-full", "germline-n2-stream-compact-load50"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "change", "output"),
     [

@@ -302,6 +302,7 @@ def refused(ran: Ran) -> set[str]:
     return set(re.findall(r"^(\w+) asks for \d+ minutes, and partition main ends jobs after", ran.output, re.MULTILINE))
 
 
+@pytest.mark.long
 @pytest.mark.deep
 @pytest.mark.usefixtures("gatk3_command")
 @pytest.mark.parametrize(("samples", "config"), [(1000, VQSR), (10, {"gatk": "gatk3"})], ids=["vqsr", "gatk3"])

@@ -41,6 +41,7 @@ def scattered_commands(cohort: Cohort, *arguments: str) -> dict[str, str]:
     return dict(re.findall(told, ran.output, re.DOTALL))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("gatk3_command")
 @pytest.mark.parametrize("gatk", ["gatk4", "gatk3"])
 def test_an_attempt_with_more_memory_elsewhere_has_the_same_text_and_goes_on_with_shards(single, gatk):

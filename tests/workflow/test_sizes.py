@@ -66,6 +66,7 @@ def at_once(of: dict[str, list[tuple[int, int]]], rule: str, cores: int, mem_mb:
     return threads * min(cores // threads, mem_mb // memory)
 
 
+@pytest.mark.long
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("cores", "mem_mb", "threads", "callers"), [(128, 505_000, 4, 128), (128, 250_000, 7, 71), (64, 250_000, 4, 64)]
@@ -100,6 +101,7 @@ def test_a_mapper_with_an_index_for_each_process_has_as_few_as_memory_holds(
     assert at_once(of, "map_and_sort", 128, mem_mb) == 128 // threads * threads
 
 
+@pytest.mark.long
 @pytest.mark.deep
 def test_lanes_that_one_thread_maps_in_time_get_more_where_memory_leaves_cores_idle(tmp_path: Path) -> None:
     lanes = cohort_of(tmp_path, {f"S{number}": [LANE] * 4 for number in range(1, 34)})
