@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import one_contig_cohort, sample_pairs, write_fastq
+from conftest import SNAKEFILE, one_contig_cohort, sample_pairs, write_fastq
 from launching import HANGS_S, wait_until
 
 from gpd.machines import launcher
@@ -141,7 +141,7 @@ def test_after_kill_9_the_same_command_goes_on(folder: Folder) -> None:
 
 @pytest.mark.long
 def test_bare_snakemakes_lock_is_left_alone_while_it_lives_and_named_when_it_is_dead(folder: Folder) -> None:
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(launcher.ROOT / "workflow/Snakefile")]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE)]
     bare = subprocess.Popen([*command, "--cores", "2", TARGET], cwd=folder.path, env=folder.environment, stderr=-3)
     folder.started.append(bare)
     folder.wait_for("map_and_sort")
