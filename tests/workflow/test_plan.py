@@ -173,7 +173,7 @@ def test_another_mapper_has_its_index_and_its_command(cohort, mapper_command, ma
     assert f"{mapper} index results/reference/genome.fa\n" in ran.output
     group = r"@RG\tID:S1.L1\tSM:S1\tLB:S1\tPL:ILLUMINA\tPU:L1"
     streams = " ".join(f"<(stream reads/S1_L1_R{mate}.fq.gz)" for mate in (1, 2))
-    command = f"{called} mem -t 4 -Y -K 100000000 -R '{group}' \"$index\" {streams} \\"
+    command = f"{called} mem -t 4 -Y -K 100000000  -R '{group}' \"$index\" {streams} \\"
     assert command in map(str.strip, ran.lines)
     assert all(f"results/reference/genome.fa.{ending}" in ran.output for ending in ("0123", "bwt.2bit.64"))
     assert "genome.fa.sa" not in ran.output
@@ -196,7 +196,7 @@ def test_without_recalibration_the_alignment_of_the_step_before_is_the_final_one
     ran = cohort.snakemake("--dry-run", "--printshellcmds")
     jobs = planned_jobs(ran)
     assert not {"base_recalibrator", "base_recalibration", "indexed_vcf"} & jobs.keys()
-    assert "HaplotypeCaller -R results/reference/genome.fa -I results/mark_duplicates/S1.bam " in ran.output
+    assert "HaplotypeCaller  -R results/reference/genome.fa -I results/mark_duplicates/S1.bam " in ran.output
     assert ran.output.count(" sample --bam results/mark_duplicates/S") == 2, "no read was lost"
     assert "Would remove temporary output results/mark_duplicates" not in ran.output
     assert jobs["mark_duplicates"] == jobs["haplotype_caller"] == 2
@@ -217,7 +217,7 @@ def test_with_gatk_3_realigned_reads_are_the_final_ones_where_they_are_not_recal
     jobs = planned_jobs(ran)
     assert not {"base_recalibrator", "base_recalibration"} & jobs.keys()
     assert jobs["realign_indels"] == 2
-    calling = "HaplotypeCaller -nct $GPD_THREADS -R results/reference/genome.fa -I results/realign_indels/S1.bam "
+    calling = "HaplotypeCaller  -nct $GPD_THREADS -R results/reference/genome.fa -I results/realign_indels/S1.bam "
     assert calling in ran.output
     assert ran.output.count(" sample --bam results/realign_indels/S") == 2
 
@@ -258,7 +258,7 @@ def test_gvcfs_are_made_smaller_before_anything_reads_them(cohort, calling, read
     assert planned_jobs(ran)["reblock_gvcf"] == 2
     made, smaller = (f"results/{rule}/S1.g.vcf.gz" for rule in ("haplotype_caller", "reblock_gvcf"))
     assert (
-        f"ReblockGVCF -R results/reference/genome.fa -V {made} \\\n"
+        f"ReblockGVCF  -R results/reference/genome.fa -V {made} \\\n"
         f'                --floor-blocks -GQB 20 -GQB 30 -GQB 40 --tmp-dir "$TMPDIR" -O {smaller}\n'
     ) in ran.output
     inputs = re.findall(rf"^rule {reader}:\n    input: (.*)", ran.output, re.MULTILINE)

@@ -313,3 +313,8 @@ def resource_of(rule, name, wildcards, **more):
 def repeat(flag, values):
     """The flag before each of the values."""
     return " ".join(f"{flag} {shlex.quote(str(value))}" for value in values)
+
+
+def called(wildcards, input):
+    """The argument with the regions that a sample is judged by; none of RNA."""
+    return repeat("--called", input.called)

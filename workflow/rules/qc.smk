@@ -1,7 +1,6 @@
 # One page for all samples. The list of its files goes through a file: a cohort's would not fit on a command line.
 
 RATES = "results/mapping_rates/mapping_rates_mqc.tsv"
-of_called = f"--called {{input.called:q}} {{params.targets}}{of_sexual}" if called_in else ""
 
 environment |= dict(
     GPD_COLUMNS=source(f"quality/{config['pipeline']}.tsv"),
@@ -16,6 +15,8 @@ rule samtools_stats:
         bam=FINAL_BAM,
     output:
         "results/samtools_stats/{sample}.txt",
+    log:
+        "logs/samtools_stats/{sample}.log",
     conda:
         "../../envs/samtools.yaml"
     resources:
@@ -93,20 +94,22 @@ rule quality:
     resources:
         mem_mb=2000,
     params:
-        **named_sexual,
+        called=called,
+        sex_contigs=SEX_CONTIGS,
+        unjudged_sex=UNJUDGED_SEX,
         thresholds=THRESHOLDS,
         targets=targets,
     shell:
         bound(
             "qc",
             """
-            {params.python} "$GPD_FIGURES" --files {input.files:q} OF_CALLED > "$TMPDIR/figures.json"
+            {params.python} "$GPD_FIGURES" --files {input.files:q} {params.called} {params.targets} {params.sex_contigs} > "$TMPDIR/figures.json"
             {params.python} "$GPD_VERDICTS" table --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
-                --thresholds {params.thresholds:q} {params.targets}OF_SEX \\
+                --thresholds {params.thresholds:q} {params.targets} {params.unjudged_sex} \\
                 --table {output.table:q} --scores {output.scores:q} --multiqc {output.multiqc:q}
             {params.python} "$GPD_SAMPLES_PAGE" --columns "$GPD_COLUMNS" --template "$GPD_SAMPLES_TEMPLATE" \\
                 {output.table:q} > {output.page:q}
-            """.replace("OF_CALLED", of_called).replace("OF_SEX", of_sex),
+            """,
             rule="quality",
             inputs="{input.called:q} @{input.files:q}",
         )
@@ -119,12 +122,16 @@ rule quality_gate:
         called=called_in,
     output:
         "results/quality_gate/{sample}.tsv",
+    log:
+        "logs/quality_gate/{sample}.log",
     conda:
         "../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
     params:
-        **named_sexual,
+        called=called,
+        sex_contigs=SEX_CONTIGS,
+        unjudged_sex=UNJUDGED_SEX,
         group=lambda wildcards: group_of[wildcards.sample],
         thresholds=THRESHOLDS,
         targets=targets,
@@ -133,10 +140,10 @@ rule quality_gate:
             "qc",
             """
             for file in {input.measured:q}; do printf '%s\\t%s\\n' {wildcards.sample:q}:{params.group:q} "$file"; done > "$TMPDIR/files.tsv"
-            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" OF_CALLED > "$TMPDIR/figures.json"
+            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" {params.called} {params.targets} {params.sex_contigs} > "$TMPDIR/figures.json"
             {params.python} "$GPD_VERDICTS" gate --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
-                --thresholds {params.thresholds:q} {params.targets}OF_SEX > {output:q}
-            """.replace("OF_CALLED", of_called).replace("OF_SEX", of_sex),
+                --thresholds {params.thresholds:q} {params.targets} {params.unjudged_sex} > {output:q}
+            """,
             rule="quality_gate",
         )
 

@@ -9,6 +9,8 @@ rule alignment:
     output:
         cram="results/alignment/{sample}.cram",
         crai="results/alignment/{sample}.cram.crai",
+    log:
+        "logs/alignment/{sample}.log",
     conda:
         "../../../envs/samtools.yaml"
     threads: 4

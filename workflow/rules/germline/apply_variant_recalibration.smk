@@ -10,6 +10,8 @@ rule apply_variant_recalibration:
         **calls_of("apply_variant_recalibration"),
         snps=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz"),
         snps_tbi=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz.tbi"),
+    log:
+        "logs/apply_variant_recalibration/{callset}.log",
     conda:
         f"../../../envs/{config['gatk']}.yaml"
     threads: 1

@@ -13,6 +13,8 @@ rule recalibrate_interval:
         snps=temp("results/recalibrate_interval/snps/{interval}.vcf.gz"),
         snps_tbi=temp("results/recalibrate_interval/snps/{interval}.vcf.gz.tbi"),
         vcf=temp("results/recalibrate_interval/{interval}.vcf.gz"),
+    log:
+        "logs/recalibrate_interval/{interval}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1

@@ -11,6 +11,8 @@ rule base_recalibrator:
         called=CALLED,
     output:
         "results/base_recalibrator/{sample}.table",
+    log:
+        "logs/base_recalibrator/{sample}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1
@@ -25,9 +27,9 @@ rule base_recalibrator:
         scattered(
             "base_recalibration",
             """
-            gatk --java-options "{params.java}" BaseRecalibrator -R {input.fasta:q} -I {input.bam:q} \\
+            gatk --java-options "{params.java}" BaseRecalibrator {params.own} -R {input.fasta:q} -I {input.bam:q} \\
                 {params.known} "${{regions[@]}}" --tmp-dir "$TMPDIR" -O "$shard"
-            """.replace("BaseRecalibrator", with_arguments("base_recalibrator", "BaseRecalibrator")),
+            """,
             gather="""
             gatk --java-options "{params.java}" GatherBQSRReports -I "$list" --tmp-dir "$TMPDIR" -O {output:q}
             """,
@@ -49,6 +51,8 @@ rule base_recalibration:
         counts=unit_counts,
     output:
         **made_alignment("base_recalibration"),
+    log:
+        "logs/base_recalibration/{sample}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1
@@ -63,9 +67,9 @@ rule base_recalibration:
         scattered(
             "base_recalibration",
             """
-            gatk --java-options "{params.java}" ApplyBQSR -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
+            gatk --java-options "{params.java}" ApplyBQSR {params.own} -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
                 --bqsr-recal-file {input.table:q} --tmp-dir "$TMPDIR" -O "$shard"
-            """.replace("ApplyBQSR", with_arguments("base_recalibration", "ApplyBQSR")),
+            """,
             gather=GATHER_BAM,
             finish="""
             {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}

@@ -48,7 +48,6 @@ if recalibrates:
 KNOWN = "known_" if recalibrates else ()
 dbsnp = indexed("dbsnp", config["dbsnp"], KNOWN) if config["dbsnp"] else ""
 DBSNP = dict(dbsnp=dbsnp, dbsnp_index=f"{dbsnp}.tbi") if dbsnp else {}  # inputs of who genotypes
-NAMES_IDS = "--dbsnp {input.dbsnp:q}" if dbsnp else ""
 training = {
     mode: {
         name: indexed(f"vqsr_{mode}_{name}", entry["vcf"], ("known_", "dbsnp"))
@@ -82,9 +81,14 @@ def made_alignment(step):
     return lasting(alignment_of(step), step == aligned_by and config["alignment_format"] == "bam")
 
 
-def whole_alignment(step):
-    """The command that fails unless a step's BAM holds all alignments of its units; none where it is not the final one."""
-    return '{params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}' if step == aligned_by else ""
+def is_final(step):
+    """Whether a step's BAM is the final one, which must hold all alignments of its units: as bash's true or false."""
+    return str(step == aligned_by).lower()
+
+
+def names_ids(wildcards, input):
+    """The argument with the VCF by which calls get their IDs."""
+    return f"--dbsnp {shlex.quote(str(input.dbsnp))}" if dbsnp else ""
 
 
 def ploidy_regions(wildcards):
@@ -248,22 +252,14 @@ regions = ["results/reference/padded_intervals.bed"] if padding else regions
 
 
 def own_arguments(name):
-    """A parameter with what the config gives a rule's tool besides, each word quoted; none where that is nothing.
-
-    A rule without any keeps its text and its parameters, so that what it made stays current.
-    """
+    """A parameter with what the config gives a rule's tool besides, each word quoted."""
     words = shlex.split(config["extra"][name])
     if name == "haplotype_caller" and config["pcr_free"]:
         words = [by_gatk("--pcr-indel-model", "--pcr_indel_model"), "NONE", *words]
     if name == "base_recalibration":
         flag = by_gatk("--static-quantized-quals", "--static_quantized_quals")
         words = [word for value in config["quantize"] for word in (flag, str(value))] + words
-    return dict(own=shlex.join(words)) if words else {}
-
-
-def with_arguments(rule, text, *more):
-    """The beginning of a tool's command, with what the config gives it besides, and more words that are not empty."""
-    return " ".join(filter(None, [text, *more, "{params.own}" if own_arguments(rule) else ""]))
+    return dict(own=shlex.join(words))
 
 
 @functools.cache
@@ -309,16 +305,13 @@ def gaussians(wildcards):
     return " ".join(map(str, [most, *(fewer for fewer in (4, 2, 1) if fewer < most)]))
 
 
-def with_fewer_gaussians(command):
-    """The command of VariantRecalibrator, which takes its number from $gaussians, until it finds a model.
-
-    Fewer are tried only where GATK says that there was too little for so many; any other failure stands.
-    """
-    return """
+# As many Gaussians as the config allows, then ever fewer until VariantRecalibrator finds a model: bash's `model` is its
+# command. Fewer are tried only where GATK says that there was too little for so many; any other failure stands.
+FIND_MODEL = """
             tried=
             for gaussians in {params.gaussians}; do
                 tried="$tried $gaussians" code=0 lacking=
-                COMMAND 2>&1 | tee "$TMPDIR/said" || code=$?
+                model 2>&1 | tee "$TMPDIR/said" || code=$?
                 [ $code != 0 ] && grep -qiE "No data found|failed to converge|NaN LOD value" "$TMPDIR/said" || break
                 lacking=yes
             done
@@ -331,7 +324,7 @@ def with_fewer_gaussians(command):
             [ $code = 0 ] || exit $code
             echo "VQSR: the model for the {wildcards.mode} of {wildcards.callset} has $gaussians Gaussians at most" \\
                 "(tried:$tried)"
-            """.replace("COMMAND", command.strip())
+            """
 
 
 def filter_arguments():

@@ -10,6 +10,8 @@ rule genotype_gvcfs:
         called=CALLED,
     output:
         **calls_of("genotype_gvcfs"),
+    log:
+        "logs/genotype_gvcfs/{callset}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1
@@ -18,14 +20,15 @@ rule genotype_gvcfs:
         shard_mib=1,
     params:
         **own_arguments("genotype_gvcfs"),
+        dbsnp=names_ids,
         java=java,
     shell:
         scattered(
             "genotype_gvcfs",
             """
-            gatk --java-options "{params.java}" GenotypeGVCFs -R {input.fasta:q} -V {input.gvcf:q} "${{regions[@]}}" \\
+            gatk --java-options "{params.java}" GenotypeGVCFs {params.dbsnp} {params.own} -R {input.fasta:q} -V {input.gvcf:q} "${{regions[@]}}" \\
                 --tmp-dir "$TMPDIR" -O "$shard"
-            """.replace("GenotypeGVCFs", with_arguments("genotype_gvcfs", "GenotypeGVCFs", NAMES_IDS)),
+            """,
             gather=GATHER_VCF,
             over="{input.gvcf:q}",
             whole="{output.vcf:q}",

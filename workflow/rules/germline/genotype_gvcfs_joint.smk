@@ -33,6 +33,8 @@ rule genomics_db_import:
         gates=gates(),
     output:
         DATABASE if config["genomicsdb"] == "kept" else temp(DATABASE),
+    log:
+        "logs/genomics_db_import/{interval}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1
@@ -67,6 +69,8 @@ rule genotype_interval:
         wide=WIDE,
     output:
         temp("results/genotype_interval/{interval}.vcf.gz"),
+    log:
+        "logs/genotype_interval/{interval}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1
@@ -74,6 +78,7 @@ rule genotype_interval:
         mem_mb=4000 + 2 * len(samples),
     params:
         **own_arguments("genotype_gvcfs"),
+        dbsnp=names_ids,
         java=java_native,
         # Where the import of a new sample failed, Snakemake has noted its small inputs as seen, and would find nothing due
         gvcfs=callset_gvcfs,
@@ -81,12 +86,12 @@ rule genotype_interval:
         bound(
             "genotype_gvcfs",
             """
-            gatk --java-options "{params.java}" GenotypeGVCFs -R {input.fasta:q} -V gendb://{input.workspace:q}/workspace \\
+            gatk --java-options "{params.java}" GenotypeGVCFs {params.dbsnp} {params.own} -R {input.fasta:q} -V gendb://{input.workspace:q}/workspace \\
                 -L {input.wide:q} --variant-output-filtering STARTS_IN --create-output-variant-index false \\
                 --tmp-dir "$TMPDIR" -O {output:q}
             cmp -s {input.interval:q} {input.wide:q} ||
                 {params.python} "$GPD_CLIP" {input.interval:q} {input.fasta:q} {output:q}
-            """.replace("GenotypeGVCFs", with_arguments("genotype_gvcfs", "GenotypeGVCFs", NAMES_IDS)),
+            """,
             rule="genotype_interval",
         )
 

@@ -11,6 +11,8 @@ rule haplotype_caller:
         sex=[ancient("results/sex_check/{sample}.tsv")] if checks_sex else [],
     output:
         **lasting(gvcf_of("haplotype_caller"), called_by == "haplotype_caller"),
+    log:
+        "logs/haplotype_caller/{sample}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1
@@ -26,10 +28,10 @@ rule haplotype_caller:
         scattered(
             "haplotype_caller",
             """
-            gatk --java-options "{params.java}" HaplotypeCaller -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \\
+            gatk --java-options "{params.java}" HaplotypeCaller {params.own} -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \\
                 --native-pair-hmm-threads $GPD_THREADS "${{regions[@]}}" {params.ploidy} \\
                 --tmp-dir "$TMPDIR" -O "$shard"
-            """.replace("HaplotypeCaller", with_arguments("haplotype_caller", "HaplotypeCaller")),
+            """,
             gather=GATHER_GVCF,
             over="{input.bam:q}",
             whole="{output.gvcf:q}",

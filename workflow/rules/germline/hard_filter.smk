@@ -8,6 +8,8 @@ rule hard_filter:
         **calls_of("genotype_gvcfs"),
     output:
         **calls_of("hard_filter"),
+    log:
+        "logs/hard_filter/{callset}.log",
     conda:
         f"../../../envs/{config['gatk']}.yaml"
     threads: 1

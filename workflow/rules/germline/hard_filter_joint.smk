@@ -8,6 +8,8 @@ rule hard_filter_interval:
         interval=INTERVAL,
     output:
         temp("results/hard_filter_interval/{interval}.vcf.gz"),
+    log:
+        "logs/hard_filter_interval/{interval}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1

@@ -13,6 +13,8 @@ rule map_and_sort:
         bam=temp("results/map_and_sort/{sample}/{unit}.bam"),
         bai=temp("results/map_and_sort/{sample}/{unit}.bam.bai"),
         counts="results/map_and_sort/{sample}/{unit}.json",
+    log:
+        "logs/map_and_sort/{sample}/{unit}.log",
     conda:
         f"../../../envs/{mapper.conda}.yaml"
     threads: mapping_threads
@@ -21,6 +23,8 @@ rule map_and_sort:
         within_h=0,
     params:
         **own_arguments("map_and_sort"),
+        batch=BATCH_BASES,
+        to_bam=TO_BAM[config["duplicates"]],
         index=index_prefix,
         bwa=bwa,
         read_group=read_group,
@@ -39,16 +43,15 @@ rule map_and_sort:
             for file in {input.index:q}; do ln -s "$(realpath -- "$file")" "$index${{file#"$prefix"}}"; done
             stream() {{ reads stream --counts "$TMPDIR" "$1"; }}
             unpack() {{ reads stream --counts "$TMPDIR" --reference {input.reference:q} "$1"; }}
-            {params.bwa} mem -t {threads} -Y -K BASES -R {params.read_group:q} "$index" {params.streams} \\
-            | TO_BAM \\
+            {params.bwa} mem -t {threads} -Y -K {params.batch} {params.own} -R {params.read_group:q} "$index" {params.streams} \\
+            | {params.to_bam} \\
             | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
             | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir "$TMPDIR" \\
                 -o {output.bam:q} /dev/stdin
-            OF_REFERENCE
+            samtools view -H {output.bam:q} \\
+            | {params.python} "$GPD_SAME_GENOME" header --dict {input.dict:q} {output.bam:q}
             reads unit --counts "$TMPDIR" --output {output.counts:q} {input.reads:q}
-            """.replace("BASES", with_arguments("map_and_sort", str(BATCH_BASES)))
-            .replace("TO_BAM", TO_BAM[config["duplicates"]])
-            .replace("OF_REFERENCE", of_reference("{output.bam:q}")),
+            """,
         )
 
 
@@ -61,6 +64,8 @@ rule take_alignment:
     output:
         bam=temp("results/take_alignment/{sample}/{unit}.bam"),
         counts="results/take_alignment/{sample}/{unit}.json",
+    log:
+        "logs/take_alignment/{sample}/{unit}.log",
     conda:
         "../../../envs/bwa.yaml"
     threads: 4
@@ -70,11 +75,12 @@ rule take_alignment:
         bound(
             "map_and_sort",
             """
-            OF_REFERENCE
+            samtools view -H {input.reads:q} \\
+            | {params.python} "$GPD_SAME_GENOME" header --dict {input.dict:q} {input.reads:q}
             samtools view -u -@ {threads} --reference {input.reference:q} {input.reads:q} \\
             | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
             | samtools view --output-fmt bam,level=1 -@ {threads} -o {output.bam:q} -
             {params.python} "$GPD_READS" unit --counts "$TMPDIR" --output {output.counts:q}
-            """.replace("OF_REFERENCE", of_reference("{input.reads:q}")),
+            """,
             rule="take_alignment",
         )

@@ -183,9 +183,3 @@ def bwa(wildcards, input, threads):
 
 def index_prefix(wildcards, input):
     return input.index[0].removesuffix(".amb")
-
-
-def of_reference(alignments):
-    """The command that fails unless a file's alignments are to the contigs of the reference."""
-    compare = '{params.python} "$GPD_SAME_GENOME" header --dict {input.dict:q}'
-    return f"samtools view -H {alignments} | {compare} {alignments}"

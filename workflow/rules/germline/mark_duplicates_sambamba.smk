@@ -10,6 +10,8 @@ rule mark_duplicates:
     output:
         **made_alignment("mark_duplicates"),
         metrics="results/mark_duplicates/{sample}.txt",
+    log:
+        "logs/mark_duplicates/{sample}.log",
     conda:
         f"../../../envs/{marking_conda}.yaml"
     threads: 13
@@ -17,6 +19,7 @@ rule mark_duplicates:
         mem_mb=8000,
     params:
         min_mapped=min_mapped,
+        is_final=is_final("mark_duplicates"),
     # The larger tables keep a human genome from spilling into thousands of temporary files. It prints its counts and writes no file of them.
     shell:
         bound(
@@ -25,5 +28,6 @@ rule mark_duplicates:
             {params.python} "$GPD_MAPPING_RATES" sample --least {params.min_mapped} {wildcards.sample:q} {input.counts:q}
             sambamba markdup -t {threads} -l 1 --hash-table-size 1048576 --overflow-list-size 600000 \\
                 --tmpdir "$TMPDIR" {input.bams:q} {output.bam:q} 2>&1 | tee {output.metrics:q}
-            WHOLE""".replace("WHOLE", whole_alignment("mark_duplicates")),
+            if {params.is_final}; then {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}; fi
+            """,
         )

@@ -12,6 +12,8 @@ rule mark_duplicates:
     output:
         **made_alignment("mark_duplicates"),
         metrics="results/mark_duplicates/{sample}.txt",
+    log:
+        "logs/mark_duplicates/{sample}.log",
     conda:
         "../../../envs/samtools.yaml"
     threads: 13
@@ -19,6 +21,7 @@ rule mark_duplicates:
         mem_mb=2000,
     params:
         min_mapped=min_mapped,
+        is_final=is_final("mark_duplicates"),
     # MultiQC finds these metrics where they are JSON, which older releases of samtools do not write. Paths stay out of them.
     shell:
         bound(
@@ -30,5 +33,6 @@ rule mark_duplicates:
                 -f {{output.metrics:q}} -O bam,level=1 --write-index - {{output.bam:q}}##idx##{{output.bai:q}}
             sed -i -e '1s/.*/{{{{"COMMAND": "samtools markdup -S -d {OPTICAL}"/' -e '2,$s/\\(.*\\): /, "\\1": /' -e '$s/$/}}}}/' \\
                 {{output.metrics:q}}
-            {whole_alignment("mark_duplicates")}""",
+            if {{params.is_final}}; then {{params.python}} "$GPD_READS" sample --bam {{output.bam:q}} {{input.counts:q}}; fi
+            """,
         )

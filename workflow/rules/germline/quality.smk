@@ -43,9 +43,9 @@ measured_names = [
 ]
 targets = "--targets" if of_targets() else ""
 called_in = [TARGETS]
-named_sexual = dict(sex_contigs=json.dumps(dict(zip("xy", found)))) if (found := config["qc"]["sex_contigs"]) else {}
-of_sexual = " --sex-contigs {params.sex_contigs:q}" if named_sexual else ""
-of_sex = " --unjudged-sex warn" if isinstance(config["ploidy_regions"], dict) else ""  # it decides the ploidy
+sexual = config["qc"]["sex_contigs"]
+SEX_CONTIGS = f"--sex-contigs {shlex.quote(json.dumps(dict(zip('xy', sexual))))}" if sexual else ""
+UNJUDGED_SEX = "--unjudged-sex warn" if isinstance(config["ploidy_regions"], dict) else ""  # it decides the ploidy
 
 
 rule depth:
@@ -56,6 +56,8 @@ rule depth:
     output:
         summary="results/depth/{sample}.txt",
         distribution="results/depth/distribution/{sample}.txt",
+    log:
+        "logs/depth/{sample}.log",
     conda:
         "../../../envs/mosdepth.yaml"
     threads: 1
@@ -85,6 +87,8 @@ rule contamination:
     output:
         table="results/contamination/{sample}.tsv",
         genotypes="results/contamination/genotypes/{sample}.tsv",
+    log:
+        "logs/contamination/{sample}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1
@@ -120,6 +124,8 @@ rule lanes:
         sites_index=[f"{vcf}.tbi" for vcf in COMMON_SITES],
     output:
         "results/lanes/{sample}.tsv",
+    log:
+        "logs/lanes/{sample}.log",
     conda:
         "../../../envs/gatk4.yaml"
     resources:
@@ -154,6 +160,8 @@ rule call_genotypes:
     output:
         genotypes="results/call_genotypes/{callset}.tsv",
         balance="results/call_genotypes/allele_balance/{callset}.tsv",
+    log:
+        "logs/call_genotypes/{callset}.log",
     conda:
         "../../../envs/bcftools.yaml"
     resources:
@@ -183,6 +191,8 @@ rule haploid_calls:
         ploidy=[] if called_haploid else ploidy_files(),
     output:
         "results/haploid_calls/{callset}.tsv",
+    log:
+        "logs/haploid_calls/{callset}.log",
     conda:
         "../../../envs/bcftools.yaml"
     resources:
@@ -255,12 +265,14 @@ rule sex_check:
         called=N_FREE,
     output:
         "results/sex_check/{sample}.tsv",
+    log:
+        "logs/sex_check/{sample}.log",
     conda:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
     params:
-        **named_sexual,
+        sex_contigs=SEX_CONTIGS,
         sex=lambda wildcards: sexes[wildcards.sample],
         unjudged="warn" if config["qc"]["action"] == "warn" else "fail",
     # reads by contig, of the index: nothing is to be read
@@ -271,10 +283,10 @@ rule sex_check:
             mkdir "$TMPDIR/contig_reads"
             samtools idxstats {input.bam:q} > "$TMPDIR/contig_reads/all.txt"
             printf '%s\\t%s\\n' {wildcards.sample:q}:{params.sex:q} "$TMPDIR/contig_reads/all.txt" > "$TMPDIR/files.tsv"
-            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" --called {input.called:q}OF_SEXUAL \\
+            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" --called {input.called:q} {params.sex_contigs} \\
                 > "$TMPDIR/figures.json"
             {params.python} "$GPD_VERDICTS" gate --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
                 --thresholds '{{}}' --key ploidy_regions --unjudged-sex {params.unjudged} > {output:q}
-            """.replace("OF_SEXUAL", of_sexual),
+            """,
             rule="sex_check",
         )

@@ -8,6 +8,8 @@ rule reblock_gvcf:
         **gvcf_of("haplotype_caller"),
     output:
         **gvcf_of("reblock_gvcf"),
+    log:
+        "logs/reblock_gvcf/{sample}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1
@@ -20,8 +22,8 @@ rule reblock_gvcf:
         bound(
             "haplotype_caller",
             """
-            gatk --java-options "{params.java}" ReblockGVCF -R {input.fasta:q} -V {input.gvcf:q} \\
+            gatk --java-options "{params.java}" ReblockGVCF {params.own} -R {input.fasta:q} -V {input.gvcf:q} \\
                 --floor-blocks -GQB 20 -GQB 30 -GQB 40 --tmp-dir "$TMPDIR" -O {output.gvcf:q}
-            """.replace("ReblockGVCF", with_arguments("reblock_gvcf", "ReblockGVCF")),
+            """,
             rule="reblock_gvcf",
         )

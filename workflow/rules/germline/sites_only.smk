@@ -12,6 +12,8 @@ rule sites_only:
         interval=INTERVAL,
     output:
         temp("results/sites_only/{interval}.vcf.gz"),
+    log:
+        "logs/sites_only/{interval}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1

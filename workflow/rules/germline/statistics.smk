@@ -17,6 +17,8 @@ rule bcftools_stats:
         **novel,
         passed="results/bcftools_stats/{callset}.txt",
         all="results/bcftools_stats/all_records/{callset}.txt",
+    log:
+        "logs/bcftools_stats/{callset}.log",
     conda:
         "../../../envs/bcftools.yaml"
     resources:

@@ -10,6 +10,8 @@ rule variant_recalibration:
         recal="results/variant_recalibration/{callset}.{mode}.recal",
         idx="results/variant_recalibration/{callset}.{mode}.recal.idx",
         tranches="results/variant_recalibration/{callset}.{mode}.tranches",
+    log:
+        "logs/variant_recalibration/{callset}.{mode}.log",
     conda:
         f"../../../envs/{config['gatk']}.yaml"
     threads: 1
@@ -26,19 +28,22 @@ rule variant_recalibration:
     shell:
         bound(
             "variant_recalibration",
-            with_fewer_gaussians(
-                by_gatk(
-                    gatk4="""
+            by_gatk(
+                gatk4="""
+            model() {{
                 gatk --java-options "{params.java}" VariantRecalibrator -R {input.fasta:q} -V {input.vcf:q} \\
                     {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
                     --max-gaussians $gaussians --tmp-dir "$TMPDIR" \\
                     -O {output.recal:q} --tranches-file {output.tranches:q}
-                """,
-                    gatk3="""
+            }}
+            """,
+                gatk3="""
+            model() {{
                 {params.gatk3} -T VariantRecalibrator -R {input.fasta:q} -input {input.vcf:q} \\
                     {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
                     --maxGaussians $gaussians -recalFile {output.recal:q} -tranchesFile {output.tranches:q}
-                """,
-                )
-            ),
+            }}
+            """,
+            )
+            + FIND_MODEL,
         )

@@ -10,6 +10,8 @@ rule base_recalibrator:
         intervals=regions,
     output:
         "results/base_recalibrator/{sample}.table",
+    log:
+        "logs/base_recalibrator/{sample}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 32
@@ -24,9 +26,9 @@ rule base_recalibrator:
         bound(
             "base_recalibration",
             """
-            {params.gatk3} -T BaseRecalibrator -nct {threads} -R {input.fasta:q} -I {input.bam:q} \\
+            {params.gatk3} -T BaseRecalibrator {params.own} -nct {threads} -R {input.fasta:q} -I {input.bam:q} \\
                 {params.known} {params.intervals} -o {output:q}
-            """.replace("BaseRecalibrator", with_arguments("base_recalibrator", "BaseRecalibrator")),
+            """,
             rule="base_recalibrator",
         )
 
@@ -40,6 +42,8 @@ rule base_recalibration:
         counts=unit_counts,
     output:
         **made_alignment("base_recalibration"),
+    log:
+        "logs/base_recalibration/{sample}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 32
@@ -54,9 +58,9 @@ rule base_recalibration:
         scattered(
             "base_recalibration",
             """
-            {params.gatk3} -T PrintReads -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
+            {params.gatk3} -T PrintReads {params.own} -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
                 -BQSR {input.table:q} -o "$shard"
-            """.replace("PrintReads", with_arguments("base_recalibration", "PrintReads")),
+            """,
             gather=GATHER_BAM,
             finish="""
             {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}

@@ -12,6 +12,8 @@ rule genotype_gvcfs:
         gates=gates() if config["calling"] == "joint" else [],
     output:
         **calls_of("genotype_gvcfs"),
+    log:
+        "logs/genotype_gvcfs/{callset}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 32
@@ -21,14 +23,15 @@ rule genotype_gvcfs:
     params:
         **GATK3,
         **own_arguments("genotype_gvcfs"),
+        dbsnp=names_ids,
         gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
     shell:
         scattered(
             "genotype_gvcfs",
             """
-            {params.gatk3} -T GenotypeGVCFs -nt $GPD_THREADS -R {input.fasta:q} {params.gvcfs} "${{regions[@]}}" \\
+            {params.gatk3} -T GenotypeGVCFs {params.dbsnp} {params.own} -nt $GPD_THREADS -R {input.fasta:q} {params.gvcfs} "${{regions[@]}}" \\
                 -o "$shard"
-            """.replace("GenotypeGVCFs", with_arguments("genotype_gvcfs", "GenotypeGVCFs", NAMES_IDS)),
+            """,
             gather=GATHER_VCF,
             over="{input.gvcfs[0]:q}",
             whole="{output.vcf:q}",

@@ -10,6 +10,8 @@ rule haplotype_caller:
     output:
         gvcf="results/haplotype_caller/{sample}.g.vcf.gz",
         tbi="results/haplotype_caller/{sample}.g.vcf.gz.tbi",
+    log:
+        "logs/haplotype_caller/{sample}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 16
@@ -23,9 +25,9 @@ rule haplotype_caller:
         scattered(
             "haplotype_caller",
             """
-            {params.gatk3} -T HaplotypeCaller -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
+            {params.gatk3} -T HaplotypeCaller {params.own} -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
                 --emitRefConfidence GVCF "${{regions[@]}}" -o "$shard"
-            """.replace("HaplotypeCaller", with_arguments("haplotype_caller", "HaplotypeCaller")),
+            """,
             gather=GATHER_GVCF,
             over="{input.bam:q}",
             whole="{output.gvcf:q}",

@@ -11,6 +11,8 @@ rule realigner_targets:
         called=CALLED,
     output:
         "results/realigner_targets/{sample}.intervals",
+    log:
+        "logs/realigner_targets/{sample}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 32
@@ -41,14 +43,16 @@ rule realigner_targets:
 rule realign_indels:
     input:
         **reference,
-        **({} if recalibrates else {"counts": unit_counts}),
         bam="results/mark_duplicates/{sample}.bam",
         bai="results/mark_duplicates/{sample}.bam.bai",
         targets="results/realigner_targets/{sample}.intervals",
         known=known_indels,
         n_free=N_FREE,
+        counts=unit_counts,
     output:
         **made_alignment("realign_indels"),
+    log:
+        "logs/realign_indels/{sample}.log",
     conda:
         "../../../envs/gatk3.yaml"
     threads: 1
@@ -57,6 +61,7 @@ rule realign_indels:
         shard_mib=16,
     params:
         **GATK3,
+        is_final=is_final("realign_indels"),
         known=lambda wildcards, input: repeat("-known", input.known),
     shell:
         scattered(
@@ -66,7 +71,9 @@ rule realign_indels:
                 "${{regions[@]}}" -targetIntervals {input.targets:q} -o "$shard"
             """,
             gather=GATHER_BAM,
-            finish=whole_alignment("realign_indels"),
+            finish="""
+            if {params.is_final}; then {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}; fi
+            """,
             over="{input.bam:q}",
             whole="{output.bam:q}",
             suffix=".bam",

@@ -52,6 +52,8 @@ rule align:
         bai="results/align/{sample}.bam.bai",
         counts="results/align/{sample}.json",
         summary=SUMMARY["hisat2"],
+    log:
+        "logs/align/{sample}.log",
     conda:
         "../../../envs/hisat2.yaml"
     threads: 16

@@ -62,6 +62,8 @@ rule inner_distance:
         index=bowtie2_index("transcripts"),
     output:
         "results/inner_distance/{sample}.txt",
+    log:
+        "logs/inner_distance/{sample}.log",
     conda:
         "../../../envs/tophat.yaml"
     threads: 4
@@ -93,6 +95,8 @@ rule tophat2:
         mapped=temp("results/tophat2/{sample}/accepted_hits.bam"),
         unmapped=temp("results/tophat2/{sample}/unmapped.bam"),
         summary=SUMMARY["tophat2"],
+    log:
+        "logs/tophat2/{sample}.log",
     conda:
         "../../../envs/tophat.yaml"
     threads: 1
@@ -136,6 +140,8 @@ rule align:
         bam="results/align/{sample}.bam",
         bai="results/align/{sample}.bam.bai",
         counts="results/align/{sample}.json",
+    log:
+        "logs/align/{sample}.log",
     conda:
         "../../../envs/samtools.yaml"
     resources:

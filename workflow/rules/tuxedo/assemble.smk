@@ -11,6 +11,8 @@ rule assemble:
     output:
         gtf="results/assemble/{sample}.gtf",
         skipped="results/assemble/skipped/{sample}.gtf",
+    log:
+        "logs/assemble/{sample}.log",
     conda:
         "../../../envs/cufflinks.yaml"
     threads: 16

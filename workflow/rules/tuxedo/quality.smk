@@ -15,7 +15,7 @@ of_all = [
 ]
 measured = [*(expand(path, sample=samples) for path in of_alignments), *of_all]
 measured_names = [*(f"{name}:{group_of[name]}" for name in samples * len(of_alignments)), *["all"] * len(of_all)]
-targets, called_in, named_sexual, of_sexual, of_sex = "", [], {}, "", ""
+targets, called_in, SEX_CONTIGS, UNJUDGED_SEX = "", [], "", ""
 
 
 rule read_features:
@@ -26,6 +26,8 @@ rule read_features:
         genes=GENES,
     output:
         "results/read_features/{sample}.json",
+    log:
+        "logs/read_features/{sample}.log",
     conda:
         "../../../envs/samtools.yaml"
     resources:
@@ -49,6 +51,8 @@ rule gene_counts:
         strands="results/read_strands/{sample}.json",
     output:
         "results/gene_counts/{sample}.tsv",
+    log:
+        "logs/gene_counts/{sample}.log",
     conda:
         "../../../envs/subread.yaml"
     threads: 1

@@ -10,6 +10,8 @@ rule quantify:
         mask=mask,
     output:
         "results/quantify/{sample}.cxb",
+    log:
+        "logs/quantify/{sample}.log",
     conda:
         "../../../envs/cufflinks.yaml"
     threads: 16

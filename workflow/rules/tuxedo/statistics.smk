@@ -9,6 +9,8 @@ rule read_strands:
         genes=GENES,
     output:
         "results/read_strands/{sample}.json",
+    log:
+        "logs/read_strands/{sample}.log",
     conda:
         "../../../envs/samtools.yaml"
     resources:
