@@ -53,6 +53,7 @@ OTHERWISE = {
         "": r"max[-_]bundle[-_]frags|git bundle",
         "docs/how-to/references.md": r"GATK's resource bundle|those of the bundle",
         "docs/evidence/faults.md": "cuffquant",
+        "scripts/bench/bundles.py": "",  # loci, as Cufflinks calls them
         "scripts/gpd/commands/subcommands.py": "OLD_NAMES",
         "scripts/gpd/packages/manifest.py": "gpd-bundle",  # of earlier versions
     },
