@@ -1,6 +1,5 @@
 # Step 2, sambamba. Reads all units of a sample at once, so they need no merging pass of their own. Supplementary alignments
 # stay unmarked. As published: 13 cores.
-marking_conda = "sambamba" if recalibrates else "bwa"  # whether the final alignment is whole, samtools says
 
 
 rule mark_duplicates:
@@ -13,7 +12,7 @@ rule mark_duplicates:
     log:
         "logs/mark_duplicates/{sample}.log",
     conda:
-        f"../../../envs/{marking_conda}.yaml"
+        "../../../envs/bwa.yaml"  # whether the final alignment is whole, samtools says
     threads: 13
     resources:
         mem_mb=8000,
