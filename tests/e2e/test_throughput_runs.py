@@ -393,6 +393,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     return Measured(lab, clock, ran)
 
 
+@pytest.mark.long
 def test_the_makespan_is_that_of_an_outside_clock(measured: Measured, figure: Callable[[str], None]) -> None:
     (run,) = measured.table("runs").itertuples()
     (ledger,) = measured.lab.ledgers(measured.spec)
