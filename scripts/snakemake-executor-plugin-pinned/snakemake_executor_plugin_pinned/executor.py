@@ -66,7 +66,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
         """Write what the launcher should know of a job; return the shell beside it, at the same place for a retry."""
         folder = self.folder / str(job.jobid)
         folder.mkdir(exist_ok=True)
-        (folder / "job").write_bytes(marshal.dumps(self.described(job, shell)))
+        (folder / "job").write_bytes(marshal.dumps(self.described(job, shell) | {"service": bool(job.is_service)}))
         link = folder / Path(shell).name
         if not link.is_symlink():
             link.symlink_to(self.entry)
@@ -115,18 +115,19 @@ class Executor(LocalExecutor):  # type: ignore[misc]
 
     @contextmanager
     def gang(self, jobs: list[Any]) -> Iterator[None]:
-        """Hold CPUs for all of some jobs."""
+        """Hold CPUs for all of some jobs, until the last process of them is gone."""
         own, threads = of_job(self.settings, {}), sum(max(1, int(job.threads)) for job in jobs)
         if own["binding"] == "none":
             yield
             return
         words = [f"--{name}={own[name]}" for name in ("binding", "boundary")] + [f"--smt={int(own['smt'])}"]
-        command = [*LAUNCH, "hold", f"--threads={threads}", *words]
+        name = secrets.token_hex(8)
+        command = [*LAUNCH, "hold", f"--threads={threads}", f"--gang={name}", *words]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
             cpus = holder.stdout.readline().strip() if holder.stdout else ""
             if not cpus:
                 raise SpawnedJobError("the launcher could not take CPUs for a group of jobs")
-            self.gangs |= dict.fromkeys(jobs, (cpus, secrets.token_hex(8)))
+            self.gangs |= dict.fromkeys(jobs, (cpus, name))
             yield
 
     def spawn_job(self, job: Any) -> None:
