@@ -12,8 +12,14 @@ find_python() {
 }
 
 install_python() {
+    refuse_link
     install_packages
     install_gpd
+}
+
+# `venv --clear` empties what a link leads to, and pip would install into it: the environment of another tree, perhaps.
+refuse_link() {
+    [ ! -L .venv ] || fail "python: $root/.venv is a link to $(readlink .venv), which set-up would empty: remove the link"
 }
 
 install_packages() {

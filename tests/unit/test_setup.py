@@ -457,6 +457,22 @@ def test_packages_that_do_not_install(machine):
     assert machine.setup().returncode == 0
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_an_environment_that_is_a_link_is_refused(machine, tmp_path, there):
+    machine.add_tools()
+    other = tmp_path / "other tree"
+    if there:
+        (other / "bin").mkdir(parents=True)
+        (other / "bin/python").touch()
+    (machine.clone / ".venv").symlink_to(other)
+    done = machine.setup()
+    assert done.returncode == 1
+    why = f"{machine.clone}/.venv is a link to {other}, which set-up would empty: remove the link"
+    assert done.stderr == f"set-up: python: {why}\n"
+    assert [path.name for path in other.rglob("*")] == (["bin", "python"] if there else [])
+    assert [call for call in machine.calls() if call.startswith("pip")] == []
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("home", ["", "/nonexistent", "writable"])
 def test_maven_without_a_home(machine, tmp_path, home):
