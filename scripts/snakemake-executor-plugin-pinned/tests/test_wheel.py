@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -63,14 +65,15 @@ def fetched(words: list[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     folder = tmp_path_factory.mktemp("wheel")
     made = Installed(folder)
     fetched([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", str(folder), str(PACKAGE)])
     (wheel,) = folder.glob("*.whl")
     subprocess.run([sys.executable, "-m", "venv", str(made.bin.parent)], check=True, env=made.environment)
     fetched([str(made.bin / "python"), "-m", "pip", "install", "-q", str(wheel)])
-    return made
+    yield made
+    shutil.rmtree(made.bin.parent)  # some hundred MB, which pytest would keep
 
 
 def cpus_of(record: dict[str, Any]) -> set[int]:
