@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from . import build
+from . import build, run_folder
 from .launcher.options import parse
 from .settings import ExecutorSettings, of_environment, of_job
 from .snakemake_interface import LocalExecutor, SpawnedJobError, check_version, give_shell, usual_shell
@@ -45,8 +45,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
     def prepare(self, place: Path) -> None:
         """Make what all jobs share: the program that their shells are links to, and the library of failed writes."""
         self.owners, self.library = place / "owners", place / f"failed_writes.{build.digest_of(PACKAGE)}.so"
-        self.folder = place / f"{os.getpid()}-{secrets.token_hex(4)}"
-        self.folder.mkdir(parents=True)
+        self.folder = run_folder.make(place)
         if of_job(self.settings, {})["checks"] and (lacking := build.build(PACKAGE / build.LIBRARY, self.library)):
             self.logger.warning(f"warning: {lacking}")
         self.entry = self.folder / "launch"

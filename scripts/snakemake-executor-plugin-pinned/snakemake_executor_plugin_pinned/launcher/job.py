@@ -23,6 +23,7 @@ def run_job(folder, *words):
     shell = described["shell"]
     if "GPD_JOB" in os.environ or words[:1] != ("-c",) or len(words) != 2:
         os.execv(shell, [shell, *words])
+    os.environ["GPD_JOB_FOLDER"] = folder  # by which the next run knows what is left of a killed one (run_folder.py)
     try:
         settings, _ = parse([])  # what the environment says
         vars(settings).update(described)
