@@ -42,8 +42,8 @@ class Installed:
         self.bin = folder / "environment" / "bin"
         self.work = folder / "work"
         self.work.mkdir()
-        foreign = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "GPD_JOB", "GPD_LEDGER", "GPD_RUN")
-        kept = {name: value for name, value in os.environ.items() if name not in foreign}
+        ours = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "GPD_JOB", "GPD_LEDGER", "GPD_RUN")
+        kept = {name: value for name, value in os.environ.items() if name not in ours}
         own = {"PATH": f"{self.bin}:/usr/bin:/bin", "GPD_RUNTIME_DIR": str(folder / "runtime")}
         self.environment = kept | own
 
