@@ -1,12 +1,16 @@
 """What holds a ledger's records against each other: attempts recorded twice, jobs that held one CPU at one time."""
 
 import json
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
 from launching import SCHEMA
+from snakemake_executor_plugin_pinned import ledger_checks, ledger_command
 from test_ledger_command import record
 
+from gpd.records import ledger
 from gpd.records.ledger import Attempt, parse_attempt
 from gpd.records.ledger_check import Place, duplicates, overlaps
 
@@ -65,3 +69,27 @@ def test_an_attempt_recorded_twice_is_named_by_both_lines():
 def test_an_overlap_of_jobs_whose_time_is_not_known_is_found():
     (problem,) = overlaps(numbered(*(since_boot(number, 10.0) | {"start": None, "end": None} for number in (1, 2))))
     assert "both held CPU 0 of node1" in problem
+
+
+def test_gpd_and_the_executors_own_command_find_the_same(tmp_path):
+    """By one function: what a ledger proves is no matter of who reads it."""
+    gang = {"gang": "a", "uptime_s": 100.0}
+    jobs = [since_boot(1, 10.0), since_boot(2, 19.0), since_boot(3, 15.0, wall_s=1.0)]
+    jobs += [since_boot(number, 100.0) | gang for number in (4, 5)]
+    assert ledger.read_lines is ledger_checks.read_lines
+    assert [problem.partition(":")[0] for problem in overlaps(numbered(*jobs))] == [
+        *(f"ledger.jsonl lines {lines}" for lines in ("1 and 2", "1 and 3"))
+    ]
+    (tmp_path / "ledger.jsonl").write_text("".join(f"{json.dumps(job)}\n" for job in jobs))
+    records, problems = ledger_command.read(str(tmp_path / "ledger.jsonl"))
+    assert problems == []
+    assert ledger_command.overlaps(records) == [
+        f"map_and_sort S1 L1 and map_and_sort S{other} L1 both held CPU 0 of node1" for other in (2, 3)
+    ]
+
+
+def test_who_checks_records_does_not_wait_for_snakemake():
+    for module in ("gpd.commands.ledger", "snakemake_executor_plugin_pinned.ledger_command"):
+        asked = f"import sys, {module}; print('snakemake' in sys.modules)"
+        done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+        assert done.stdout == "False\n", module

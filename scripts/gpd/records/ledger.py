@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
+from snakemake_executor_plugin_pinned.ledger_checks import read_lines as read_lines
 
 from gpd.errors import GpdError
 from gpd.records import old_names
@@ -160,12 +161,6 @@ def _time(text: Any) -> datetime:
     if time.tzinfo is None or time.year not in YEARS:
         raise ValueError(f"{text[:LONGEST_TIME]}: no time of this age")
     return time
-
-
-def read_lines(path: Path) -> list[str]:
-    """The lines of a ledger. Not splitlines(): a tool's message may hold what Unicode too takes for a line's end."""
-    text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
-    return text.split("\n") if text else []
 
 
 def files(path: Path) -> list[Path]:

@@ -1,16 +1,16 @@
 """Whether a ledger holds up: every line a record, each attempt once, and no CPU two jobs' at one time. Pure."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from snakemake_executor_plugin_pinned import ledger_checks
+from snakemake_executor_plugin_pinned.ledger_checks import Held, end_of
+
 from gpd.records.ledger import Attempt, check_allocated, files, parse_attempt, read_lines
 from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import one_line
-
-DECIMALS = 6  # of seconds, as they are recorded: a sum of two has more
 
 
 class Place(NamedTuple):
@@ -54,12 +54,8 @@ def check(path: Path) -> Checked:
 
 def duplicates(records: Placed) -> list[str]:
     """Name attempts that were recorded twice."""
-    first: dict[str, Place] = {}
-    return [
-        f"{place}: the same attempt as {_beside(first[attempt.id], place)}"
-        for place, attempt in records
-        if attempt.id and first.setdefault(attempt.id, place) != place
-    ]
+    found = ledger_checks.duplicates((attempt.id, place) for place, attempt in records)
+    return [f"{place}: the same attempt as {_beside(first, place)}" for first, place in found]
 
 
 def _beside(place: Place, known: Place) -> str:
@@ -75,23 +71,20 @@ def _both(first: Place, second: Place) -> str:
 
 def overlaps(records: Placed) -> list[str]:
     """Name pairs of jobs that held one CPU at one time. Jobs without allocation or known end have no say."""
-    held = defaultdict(list)
+    return sorted(
+        {
+            f"{_both(first, place)}: both held CPU {cpu} of {attempt.host} at {attempt.start}"
+            for cpu, (first, _), (place, attempt) in ledger_checks.overlaps(_held(records))
+        }
+    )
+
+
+def _held(records: Placed) -> Iterator[Held[tuple[Place, Attempt]]]:
     for place, attempt in records:
         clock, span = span_of(attempt)
         if span:
-            for cpu in parse_cpus(attempt.cpus or ""):
-                held[clock, type(span[0]), cpu].append((*span, place, attempt))
-    found = set()
-    for (_, _, cpu), jobs in held.items():
-        jobs.sort(key=lambda job: job[:3])
-        longest = jobs[0]
-        for job in jobs[1:]:
-            of_one_gang = job[3].gang and job[3].gang == longest[3].gang
-            if job[0] < longest[1] and not of_one_gang:
-                at = f"CPU {cpu} of {job[3].host} at {job[3].start}"
-                found.add(f"{_both(longest[2], job[2])}: both held {at}")
-            longest = max(longest, job, key=lambda job: job[1])
-    return sorted(found)
+            cpus = parse_cpus(attempt.cpus or "")
+            yield Held((clock, type(span[0])), *span, cpus, attempt.gang, (place, attempt))
 
 
 def span_of(attempt: Attempt) -> tuple[str | None, tuple[Any, Any] | None]:
@@ -100,7 +93,7 @@ def span_of(attempt: Attempt) -> tuple[str | None, tuple[Any, Any] | None]:
     The time since the boot, which nobody sets, where it was recorded: UTC goes back when a clock is set back.
     """
     if attempt.boot and attempt.uptime_s is not None:
-        end = None if attempt.wall_s is None else round(attempt.uptime_s + attempt.wall_s, DECIMALS)
+        end = None if attempt.wall_s is None else end_of(attempt.uptime_s, attempt.wall_s)
         return attempt.boot, None if end is None else (attempt.uptime_s, end)
     known = attempt.start is not None and attempt.end is not None
     return attempt.host, (attempt.start, attempt.end) if known else None

@@ -11,8 +11,10 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
+from . import ledger_checks
 from .launcher.ledger import beside
 from .launcher.topology import parse_cpus
+from .ledger_checks import Held, end_of, read_lines
 
 Record = dict[str, Any]
 SCHEMA = Path(__file__).with_name("ledger.schema.json")
@@ -21,7 +23,7 @@ SCHEMA = Path(__file__).with_name("ledger.schema.json")
 def lines(path: str) -> Iterator[tuple[str, str]]:
     """The lines of a ledger, those of other nodes beside it among them, with their places."""
     for file in sorted(beside(path)):
-        for number, line in enumerate(Path(file).read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        for number, line in enumerate(read_lines(Path(file)), 1):
             yield f"{file} line {number}", line
 
 
@@ -40,23 +42,29 @@ def read(path: str) -> tuple[list[Record], list[str]]:
     return records, problems
 
 
+def twice(records: list[Record]) -> list[str]:
+    """Attempts that were recorded twice."""
+    found = ledger_checks.duplicates((each["id"], each) for each in records)
+    return [f"{name(each)}: its attempt {each['id']} was recorded twice" for _, each in found]
+
+
 def overlaps(records: list[Record]) -> list[str]:
-    """Pairs of jobs, not of one gang, that held one CPU at one time, by the time since the boot."""
-    held, found = defaultdict(list), set()
-    for record in records:
-        if record["cpus"] and record["wall_s"] is not None:
-            end = round(record["uptime_s"] + record["wall_s"], 6)
-            for cpu in parse_cpus(record["cpus"]):
-                held[record["boot"], cpu].append((record["uptime_s"], end, record))
-    for (_, cpu), jobs in held.items():
-        jobs.sort(key=lambda job: job[:2])
-        longest = jobs[0]
-        for job in jobs[1:]:
-            one, other = longest[2], job[2]
-            if job[0] < longest[1] and not (one.get("gang") and one.get("gang") == other.get("gang")):
-                found.add(f"{name(one)} and {name(other)} both held CPU {cpu} of {other['host']}")
-            longest = max(longest, job, key=lambda each: each[1])
-    return sorted(found)
+    """Pairs of jobs that held one CPU at one time, by the time since the boot."""
+    found = ledger_checks.overlaps(map(held, filter(is_known, records)))
+    return sorted(
+        {f"{name(one)} and {name(other)} both held CPU {cpu} of {other['host']}" for cpu, one, other in found}
+    )
+
+
+def is_known(record: Record) -> bool:
+    """Whether a job held CPUs, and nobody doubts from when to when."""
+    return bool(record["cpus"]) and None not in (record.get("uptime_s"), record["wall_s"])
+
+
+def held(record: Record) -> Held[Record]:
+    """The CPUs of a job."""
+    start, cpus = record["uptime_s"], parse_cpus(record["cpus"])
+    return Held(record.get("boot"), start, end_of(start, record["wall_s"]), cpus, record.get("gang"), record)
 
 
 def unbound(records: list[Record]) -> list[str]:
@@ -120,7 +128,7 @@ def main() -> int:
         return 2
     records, problems = read(given.ledger)
     if given.what == "check":
-        problems += overlaps(records) + unbound(records)
+        problems += twice(records) + overlaps(records) + unbound(records)
         print("\n".join(problems) or f"{len(records)} records, nothing wrong: no CPU was two jobs' at one time")
         return int(bool(problems))
     print(show(records) if given.what == "show" else summary(records))

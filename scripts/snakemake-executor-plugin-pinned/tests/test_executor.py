@@ -122,3 +122,11 @@ def test_what_snakemake_keeps_private_is_as_the_executor_takes_it() -> None:
     assert [name for name in methods if not hasattr(Executor, name)] == []
     assert "shell_exec" in inspect.getsource(PythonScript.generate_preamble)
     assert hasattr(Job, "add_aux_resource") and hasattr(ExecutorPluginRegistry, "_instance")
+
+
+@pytest.mark.e2e
+def test_it_stands_in_for_the_executor_of_a_clusters_node(here: Folder) -> None:
+    here.environment |= {"SNAKEMAKE_PINNED_EVERYWHERE": "1", "SNAKEMAKE_PINNED_LEDGER": "ledger.jsonl"}
+    done = here.run('rule all:\n    output: "x"\n    shell: "touch x"\n', executor="local")
+    assert done.returncode == 0, done.stderr
+    assert [each["binding_ok"] for each in here.records()] == [True]
