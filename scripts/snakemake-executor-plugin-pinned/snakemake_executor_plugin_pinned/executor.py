@@ -15,11 +15,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from . import build, run_folder
 from .launcher.options import parse
+from .services import Services
 from .settings import ExecutorSettings, of_environment, of_job
 from .snakemake_interface import LocalExecutor, SpawnedJobError, check_version, give_shell, usual_shell
 
@@ -38,6 +40,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
         self.settings = given if isinstance(given, ExecutorSettings) else of_environment()
         of_job(self.settings, {})  # refuses what no job can have
         self.gangs: dict[Any, tuple[str, str]] = {}  # by job, the CPUs of its gang and its name
+        self.services: dict[Any, Services] = {}  # by job, those that it uses
         self.is_nested = "GPD_JOB" in os.environ  # a job of ours runs this Snakemake
         if not self.is_nested:
             self.prepare(Path(self.workflow.workdir_init) / OWN)
@@ -53,6 +56,13 @@ class Executor(LocalExecutor):  # type: ignore[misc]
         self.entry.chmod(0o755)
 
     def run_single_job(self, job: Any) -> Any:
+        future = self.start(job)
+        if job in self.services:
+            future.add_done_callback(partial(self.services[job].ended, job))
+        return future
+
+    def start(self, job: Any) -> Any:
+        """Run a job by the launcher, wherever that can be; return its future."""
         if self.is_nested or job.is_norun:
             return super().run_single_job(job)
         if not give_shell(job, str(self.describe(job, usual_shell()))):
@@ -65,11 +75,16 @@ class Executor(LocalExecutor):  # type: ignore[misc]
         """Write what the launcher should know of a job; return the shell beside it, at the same place for a retry."""
         folder = self.folder / str(job.jobid)
         folder.mkdir(exist_ok=True)
-        (folder / "job").write_bytes(marshal.dumps(self.described(job, shell) | {"service": bool(job.is_service)}))
+        done = {"done": str(self.done(job))} if job.is_service else {}
+        (folder / "job").write_bytes(marshal.dumps(self.described(job, shell) | done))
         link = folder / Path(shell).name
         if not link.is_symlink():
             link.symlink_to(self.entry)
         return link
+
+    def done(self, job: Any) -> Path:
+        """The file that says that nobody uses a service any more."""
+        return self.folder / str(job.jobid) / "done"
 
     def described(self, job: Any, shell: str) -> dict[str, Any]:
         """A job as the launcher's settings have it."""
@@ -109,7 +124,10 @@ class Executor(LocalExecutor):  # type: ignore[misc]
         """Members of a pipe, and services, run at once or not at all: one by one they might wait for each other."""
         if self.is_nested:
             return super().run_group_job(job)
-        with self.gang(list(job)):
+        jobs = list(job)
+        services = Services(jobs, [self.done(each) for each in jobs if each.is_service])
+        self.services |= dict.fromkeys(services.users, services)
+        with self.gang(jobs):
             return super().run_group_job(job)
 
     @contextmanager

@@ -1,10 +1,11 @@
 """Services: they run for as long as jobs need them, on CPUs that all of these have together."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
-from folders import Folder
+from folders import Folder, wait_until
 
 pytestmark = pytest.mark.e2e
 # `slow` takes two seconds to end, `stuck` fails to listen, and `next` runs on the CPUs that they leave
@@ -83,3 +84,21 @@ def test_what_passes_through_a_pipe_is_no_broken_output(here: Folder) -> None:
     done = here.run(text, "--pinned-checks", "1")
     assert done.returncode == 0, done.stderr
     assert [each["cause"] for each in here.records()] == [None, None]
+
+
+def test_what_a_killed_run_held_for_a_group_stays_held_until_the_group_is_gone(here: Folder) -> None:
+    run = here.start(here.command(WORKFLOW.replace("USED", "touch {wildcards.x}.began; sleep 300"), cores=4))
+    wait_until(lambda: all((here.folder / f"{name}.began").exists() for name in "ab"))
+    run.send_signal(signal.SIGKILL)
+    run.wait(timeout=60)
+    other = Folder(here.folder / "other")
+    other.folder.mkdir()
+    other.environment |= {"GPD_RUNTIME_DIR": here.environment["GPD_RUNTIME_DIR"]}
+    every = ("--pinned-ledger", str(here.folder / "ledger.jsonl"))
+    text = f'rule all:\n    output: "x"\n    threads: {len(os.sched_getaffinity(0))}\n    shell: "touch x"\n'
+    done = other.run(text, *every, cores=len(os.sched_getaffinity(0)))
+    assert done.returncode == 0, done.stderr
+    causes = sorted((each["rule"], each["cause"]) for each in here.records())
+    assert causes == [("all", None), *((rule, "killed") for rule in ("plain", "slow", "uses", "uses"))]
+    checked = here.ledger("check")
+    assert checked.returncode == 0, checked.stdout

@@ -9,15 +9,12 @@ from .processes import end_orphans
 from .runtime import lifted, open_locked, remove_folder
 from .system import read_text, say, unlink
 
-DONE = "done"  # the line by which a service's wrapper says that the service was ended as one that is done
-
 
 class Journal:
     """What is known of an unfinished job, in a file that its processes hold locked.
 
     Lines are only ever added, so that one which a full disk cuts short leaves those before it. One that begins
-    with a brace holds notes; the job's bash adds `status` lines (PIPE_TRAP), its supervisor `memory` lines (Attempt),
-    a service's wrapper DONE.
+    with a brace holds notes; the job's bash adds `status` lines (PIPE_TRAP), its supervisor `memory` lines (Attempt).
     """
 
     def __init__(self, runtime, record):
@@ -46,10 +43,6 @@ class Journal:
         """Return the exit codes of each pipe that failed, as the job's bash told them."""
         lines = (line.split() for line in whole_lines(read_text(self.path)) if line.startswith("status "))
         return [[int(status) for status in words[1:]] for words in lines]
-
-    def is_done(self):
-        """Tell whether the job was a service that was ended because nobody needs it any more."""
-        return DONE in whole_lines(read_text(self.path))
 
     def close(self):
         """The record is written: forget the job."""

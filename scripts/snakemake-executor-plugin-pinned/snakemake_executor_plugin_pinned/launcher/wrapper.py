@@ -8,7 +8,7 @@ import time
 from .attempt import Attempt
 from .cpu_allocation import Allocation, acquire
 from .files import input_fault
-from .journal import DONE, recover
+from .journal import recover
 from .ledger import utc
 from .measure import cpu_seconds
 from .node import own_ledger
@@ -162,8 +162,6 @@ def attend(supervisor, attempt):
         if ended:
             break
         if caught and caught.si_signo in ENDINGS:
-            if ends_service(caught, attempt):
-                attempt.journal.say(DONE)
             os.kill(supervisor, caught.si_signo)
         elif attempt.requester.gone():
             os.kill(supervisor, signal.SIGTERM)
@@ -171,16 +169,6 @@ def attend(supervisor, attempt):
     if ended.si_code == os.CLD_EXITED:
         return ended.si_status
     return take_over(ended.si_status, usage, attempt)
-
-
-def ends_service(caught, attempt):
-    """Tell whether Snakemake itself ends a service, as it does when all that use it are done.
-
-    When Snakemake dies, the kernel sends that signal in its name.
-    """
-    if not getattr(attempt.settings, "service", False) or caught.si_signo != signal.SIGTERM:
-        return False
-    return str(caught.si_pid) == attempt.requester.snakemake and not attempt.requester.gone()
 
 
 def take_over(signum, usage, attempt):
