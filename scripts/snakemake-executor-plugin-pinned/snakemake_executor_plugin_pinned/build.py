@@ -17,7 +17,7 @@ from typing import IO
 
 # by name, for of a workflow on another server nobody can list a folder
 MODULES = (
-    *("__init__", "__main__", "attempt", "command", "cpu_allocation", "cpu_choice", "diagnose"),
+    *("__init__", "__main__", "attempt", "command", "cpu_allocation", "cpu_choice", "diagnose", "own_parts", "parts"),
     *("failed_writes", "files", "free_cpus", "gang", "job", "journal", "kept_stderr", "ledger", "limits", "measure"),
     *(
         "node",

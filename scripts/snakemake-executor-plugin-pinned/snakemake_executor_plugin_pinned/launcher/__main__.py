@@ -5,6 +5,7 @@
     python launcher scatter [the options of run] --whole F --suffix S --n-free F --over F [...] <<< COMMANDS
     python launcher job FOLDER -c COMMAND          what the executor described in FOLDER (job.py)
     python launcher hold [the options of run]      CPUs for several jobs at once (gang.py)
+    $PINNED_LAUNCH spare | parts FILE              within a job: commands as parts of it (parts.py)
     python launcher topology [--xml FILE] [--threads N] [--binding P] [--boundary B] [--smt]
     python launcher limits
     python launcher throttling
@@ -60,6 +61,14 @@ def main(arguments):
             from .scatter import scatter
 
             return scatter(settings)
+        if subcommand == "parts" and len(rest) == 1:
+            from .parts import run_parts
+
+            return run_parts(rest[0])
+        if subcommand in ("spare", "part") and not rest:
+            from . import parts
+
+            return parts.run_part() if subcommand == "part" else parts.show_spare()
         if subcommand == "hold" and not rest:
             from .gang import hold
 

@@ -9,6 +9,8 @@ from .processes import rss_mib
 from .runtime import place, remove_folder
 from .system import say
 
+# what a job's parts (parts.py) have of it, beside what its record says
+FOR_PARTS = ("library", "local_storage", "stall_s", "run_cores", "run_mem_mb")
 NEAR, GROWN = 0.9, 1.05  # memory is noted from this share of what was granted on, and again when there is so much more
 
 
@@ -22,6 +24,9 @@ class Attempt:
         self.folder = os.path.abspath(f"{place()}/gpd-job-{os.urandom(8).hex()}")  # nobody can guess and take it before
         self.journal = Journal(runtime, self.record)
         self.noted_mib = 0
+        # the CPUs before any were taken: some of its parts may run on others than its own
+        self.for_parts = {"allowed": sorted(os.sched_getaffinity(0))}
+        self.for_parts |= {name: getattr(settings, name) for name in FOR_PARTS}
         self.note()
 
     def go_on(self, command):
@@ -41,7 +46,7 @@ class Attempt:
 
     def note(self, awaits=None):
         """Note the record as it is now, for those who find it if all of us are killed. `awaits`: what, if not CPUs."""
-        self.journal.write(self.record, self.settings.ledger, self.folder, awaits)
+        self.journal.write(self.record, self.settings.ledger, self.folder, awaits, self.for_parts)
 
     def note_memory(self, job_mib):
         """Note that the job comes near the memory that Slurm granted: one kind of limit kills all of us at its end."""

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import signal
+import sys
 
 from .system import LIBC, LauncherError
 from .topology import format_cpus
@@ -141,4 +142,20 @@ def job_environment(attempt, allocation):
         "GPD_CPUS": format_cpus(cpus),
         "GPD_THREADS": str(min(threads, settings.threads)),
         "GPD_MEM_MB": str(settings.mem_mb),
+        "PINNED_LAUNCH": launch_words(),
     }
+
+
+def launch_words():
+    """Return the words that start the launcher from within a job, for a shell; without the library of failed writes.
+
+    That is for the job's programs: it would end a launcher whose journal lies on a full disk.
+    """
+    preload = os.environ.get("LD_PRELOAD")
+    words = ["env", *([f"LD_PRELOAD={preload}"] if preload else ["-u", "LD_PRELOAD"])]
+    return " ".join(map(quoted, [*words, sys.executable, "-S", "-E", os.path.abspath(sys.argv[0])]))
+
+
+def quoted(word):
+    """Quote a word for a shell; shlex would have to be loaded."""
+    return "'" + word.replace("'", "'\\''") + "'"

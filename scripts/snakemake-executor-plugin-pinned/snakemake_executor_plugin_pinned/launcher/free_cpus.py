@@ -18,31 +18,33 @@ WATCH_S, TURN_S = 5.0, 2.0  # how long a step watches for releases, and how ofte
 LAST = "qc"  # the step of jobs that nothing waits for: where one runs, no other job of the run was ready to
 
 
-def spare(runtime, settings, soon=False):
+def spare(runtime, settings, soon=False, held=0):
     """Return how many more jobs of one thread this run could start now, each with the memory of its rule.
 
-    With `soon`, when its jobs of the step LAST are over, as if they were short. Where all CPUs are allocated no journal
-    is read. The file of allocations is opened for reading: Releases would report the close of a writable one.
+    With `soon`, when its jobs of the step LAST are over, as if they were short. `held`: CPUs that the caller has and
+    leaves idle, for which there must be memory alone. Where all CPUs are allocated no journal is read. The file of
+    allocations is opened for reading: Releases would report the close of a writable one.
     """
-    allowed = os.sched_getaffinity(0)
+    allowed = allowed_cpus(settings)
     fd = open_file(f"{runtime}/cpus", access=os.O_RDONLY)
     try:
         free = len(free_units(fd, units(machine_cores(runtime, allowed), settings.smt)))
     finally:
         os.close(fd)
-    if not free and not soon:
+    if not free and not held and not soon:
         return 0
     jobs = [job for job in unfinished(runtime) if slurm_job_id() in (None, job["record"].get("slurm_job_id"))]
     jobs = [job for job in jobs if not job.get("awaits")]  # another run, for hours maybe
     ending = [job for job in jobs if soon and (job["ledger"], job["record"]["step"]) == (settings.ledger, LAST)]
     jobs = [job for job in jobs if job not in ending]
-    if any(job["record"]["cpus"] is None and job["record"]["binding"] != "none" for job in jobs):
-        return 0  # somebody waits for CPUs, or is just about to take them
     own = [job for job in jobs if job["ledger"] == settings.ledger]
-    bounds = limits()
+    bounds = limits(affinity=allowed)
     rooms = [free + allocated(ending), int(bounds["cpus"]) - allocated(jobs)]
     if settings.run_cores:
         rooms.append(settings.run_cores - allocated(own))
+    if any(job["record"]["cpus"] is None and job["record"]["binding"] != "none" for job in jobs):
+        rooms = [0]  # somebody waits for CPUs, or is just about to take them
+    rooms = [max(0, min(rooms)) + held]
     if settings.mem_mb:
         rooms.append((bounds["memory_mib"] - requested_mb(jobs)) // settings.mem_mb)
         if settings.run_mem_mb:
@@ -50,23 +52,34 @@ def spare(runtime, settings, soon=False):
     return max(0, int(min(rooms)))
 
 
+def allowed_cpus(settings):
+    """Return the CPUs that this run may use; a process within a job of it is bound to that one's."""
+    return getattr(settings, "allowed", None) or os.sched_getaffinity(0)
+
+
 def allocated(jobs):
-    """Return how many CPUs jobs have; one that waits has none."""
-    return sum(len(parse_cpus(job["record"]["cpus"] or "")) for job in jobs)
+    """Return how many CPUs jobs have; one that waits has none, and a part may have one of the job around it."""
+    return len(set().union(*(parse_cpus(job["record"]["cpus"] or "") for job in jobs)))
 
 
 def requested_mb(jobs):
-    """Return how much memory jobs asked for."""
-    return sum(job["record"]["mem_mb"] or 0 for job in jobs)
+    """Return how much memory jobs asked for; what parts have that run on the CPUs of a job, that job has asked for."""
+    asked = {job["record"]["id"]: job["record"]["mem_mb"] or 0 for job in jobs}
+    of_parts = dict.fromkeys(asked, 0)
+    for job in jobs:
+        around = job["record"].get("gang")
+        if around in asked and around != job["record"]["id"]:
+            of_parts[around] += asked.pop(job["record"]["id"])
+    return sum(max(mem_mb, of_parts[job_id]) for job_id, mem_mb in asked.items())
 
 
-def settled_spare(runtime, settings):
+def settled_spare(runtime, settings, held=0):
     """Return what is spare and stays so: between the end of one job and the start of the next CPUs look idle."""
-    first = spare(runtime, settings, soon=True)
-    if first <= 1:
-        return first
+    first = spare(runtime, settings, soon=True, held=held)
+    if not first:
+        return 0
     time.sleep(SETTLED_S)
-    return min(first, spare(runtime, settings, soon=True))
+    return min(first, spare(runtime, settings, soon=True, held=held))
 
 
 class SpareCpus:
@@ -79,20 +92,20 @@ class SpareCpus:
 
     def __init__(self, runtime, settings, shards):
         self.runtime, self.settings = runtime, settings
-        run = f"{settings.ledger} {format_cpus(os.sched_getaffinity(0))} {slurm_job_id()}"
+        run = f"{settings.ledger} {format_cpus(allowed_cpus(settings))} {slurm_job_id()}"
         self.fd, self.byte, self.is_watching = open_file(f"{runtime}/spare"), crc32(os.fsencode(run)), False
         self.due, self.until, self.ended = 0.0, 0.0, shards
         self.releases = None
 
-    def room(self):
+    def room(self, held=0):
         """Return how many more shards may start; 0 where it is not time to look, or another step watches."""
         if self.ended:
-            found, self.ended = min(self.ended, spare(self.runtime, self.settings)), 0
+            found, self.ended = min(self.ended, spare(self.runtime, self.settings, held=held)), 0
             self.due = max(self.due, time.monotonic() + SETTLED_S)
             return found
         if time.monotonic() < self.due or not (self.is_watching or self.watch()):
             return 0
-        found = spare(self.runtime, self.settings)
+        found = spare(self.runtime, self.settings, held=held)
         if found:
             self.due = time.monotonic() + SETTLED_S
         elif time.monotonic() < self.until:

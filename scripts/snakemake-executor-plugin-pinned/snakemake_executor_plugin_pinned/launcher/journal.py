@@ -14,16 +14,26 @@ class Journal:
     """What is known of an unfinished job, in a file that its processes hold locked.
 
     Lines are only ever added, so that one which a full disk cuts short leaves those before it. One that begins
-    with a brace holds notes; the job's bash adds `status` lines (PIPE_TRAP), its supervisor `memory` lines (Attempt).
+    with a brace holds notes; the job's bash adds `status` lines (PIPE_TRAP), its supervisor `memory` lines (Attempt),
+    and who runs its parts those that own_parts.py reads.
     """
 
     def __init__(self, runtime, record):
         self.path = f"{runtime}/jobs/{record['id']}"
         self.fd = lifted(open_locked(self.path, os.O_APPEND))
 
-    def write(self, record, ledger, folder=None, awaits=None):
-        """Note the record so far, as repr: only recovery reads it, and json would have to be loaded."""
-        self.say(repr({"record": record, "ledger": ledger, "folder": folder, "awaits": awaits}))
+    @classmethod
+    def of(cls, runtime, job_id):
+        """Return the journal of a job that is at work, for one of its processes; the lock stays with its launcher."""
+        self = cls.__new__(cls)
+        self.path = f"{runtime}/jobs/{job_id}"
+        self.fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
+        return self
+
+    def write(self, record, ledger, folder=None, awaits=None, for_parts=None):
+        """Note the record so far, as repr, for json would have to be loaded; who reads it: recovery, and parts.py."""
+        noted = {"record": record, "ledger": ledger, "folder": folder, "awaits": awaits, "for_parts": for_parts}
+        self.say(repr(noted))
 
     def say(self, line):
         """Add a line, the whole of it or nothing."""

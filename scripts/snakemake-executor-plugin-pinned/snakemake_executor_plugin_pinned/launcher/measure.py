@@ -5,7 +5,7 @@ import time
 
 from .files import folder_bytes
 from .ledger import utc
-from .processes import descendants, io_counts, open_files, stat_fields, threads_of
+from .processes import open_files, reaped_io, stat_fields, threads_of
 from .system import MIB, TICK_S, read_text
 from .topology import format_cpus
 
@@ -48,13 +48,14 @@ class Meter:
 
     Its processes are sampled: where they run and may run, how much memory they have. That is often at first and up to
     four times a second later, and never takes more than 1% of one CPU. How many files they have open and what its
-    TMPDIR, `folder`, holds is not looked at that often: it would make short jobs longer.
+    TMPDIR, `folder`, holds is not looked at that often: it would make short jobs longer. `parts`: OwnParts; what they
+    use is left out.
     """
 
-    def __init__(self, allocation, note_memory, folder):
+    def __init__(self, allocation, note_memory, folder, parts):
         import resource
 
-        self.allocation, self.note_memory, self.folder = allocation, note_memory, folder
+        self.allocation, self.note_memory, self.folder, self.parts = allocation, note_memory, folder, parts
         self.began, self.interval_s = time.monotonic(), SHORTEST_S
         self.peak = self.shared = 0  # bytes
         self.looked, self.open_files, self.temporary = self.began, None, None
@@ -67,7 +68,7 @@ class Meter:
     def sample(self):
         """Look once, and set when to look next."""
         before = time.monotonic()
-        memory = {pid: self.look_at(pid) for pid in descendants(os.getpid())}
+        memory = {pid: self.look_at(pid) for pid in self.parts.processes()}
         # a child between vfork and exec shows the memory of its parent once more
         own = [sizes for parent, *sizes in memory.values() if sizes != memory.get(parent, [None])[1:]]
         private = sum(anonymous for _, anonymous, _, _ in own)
@@ -142,10 +143,10 @@ class Meter:
             "cpus_seen": format_cpus(self.used) or None,
             "binding_ok": self.binding_ok(),
             "paused_s": round(self.paused_s, 3),
-            **bytes_moved(),
+            **bytes_moved(self.parts.moved()),
         }
         if fields["binding_ok"]:  # one that left its CPUs used others' time, too
-            job_s, granted = sum(outcome.usage) + own_s, len(self.allocation.cpus)
+            job_s, granted = sum(outcome.usage) + self.parts.here_s() + own_s, len(self.allocation.cpus)
             fields |= contention(self.cpus, cpus, job_s, outcome.wall_s, granted)
         return fields
 
@@ -168,13 +169,12 @@ def now_and_asleep():
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def bytes_moved():
+def bytes_moved(of_parts):
     """Return the record's fields of I/O. All processes are reaped, so this one's counts include theirs."""
     if not read_text("/proc/self/io"):
         return {}
-    total, own = io_counts("self"), io_counts(f"self/task/{os.getpid()}")
     names = ("read_calls_mib", "write_calls_mib", "read_mib", "write_mib")
-    return {name: mib(whole - mine) for name, whole, mine in zip(names, total, own, strict=True)}
+    return {name: mib(max(0, whole - part)) for name, whole, part in zip(names, reaped_io(), of_parts, strict=True)}
 
 
 def cpu_seconds(user, system):

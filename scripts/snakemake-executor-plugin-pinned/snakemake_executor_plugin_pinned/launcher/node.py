@@ -36,7 +36,8 @@ def own_ledger(path, environment=os.environ):
         return path
     stem, extension = os.path.splitext(path)
     name = (c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in node_name(environment))
-    return f"{stem}.{''.join(name)}{extension}"
+    own = f".{''.join(name)}"
+    return path if stem.endswith(own) else f"{stem}{own}{extension}"  # a job's part is given the job's
 
 
 def ask_slurm(command, timeout_s):

@@ -48,6 +48,11 @@ def io_counts(pid):
     return tuple(int(counts.get(name, 0)) for name in ("rchar", "wchar", "read_bytes", "write_bytes"))
 
 
+def reaped_io():
+    """Return io_counts() of what this process has reaped, without its own."""
+    return tuple(map(int.__sub__, io_counts("self"), io_counts(f"self/task/{os.getpid()}")))
+
+
 def rss_mib(pid):
     """Return the memory of a process, MiB; 0 where it is gone."""
     pages = read_text(f"/proc/{pid}/statm").split()[1:2]

@@ -4,18 +4,21 @@ import os
 import signal
 import time
 from collections import namedtuple
+from functools import partial
 
 from .command import start_shell
 from .failed_writes import Notes
 from .files import full_disk, output_fault, shared_files
 from .ledger import utc
 from .measure import LONGEST_S, Meter
+from .own_parts import OwnParts
 from .processes import descendants, end_tree, has_children, io_counts, reap, stat_fields
 from .requester import ENDINGS
 from .system import PDEATHSIG, SUBREAPER, TICK_S, LauncherError, prctl
 
 LINGER_S = 10.0  # what a finished command leaves running may stay so long
 GRACE_S = 8.0  # between SIGTERM and SIGKILL: ten seconds after a Ctrl-C nothing is left
+PARTS_S = 1.5  # that launchers of parts have more, to kill what they run and to record it
 IDLE_SHARE = 0.005  # of a CPU, which an idle JVM takes
 Outcome = namedtuple("Outcome", "status ended usage maxrss wall_s")
 Outcome.__doc__ = "bash's wait status, why the job was ended, (user, system) CPU s, largest process in bytes, s."
@@ -28,7 +31,8 @@ def keep(attempt, log_fd, allocation):
     attempt.record.update(start=utc(start_ns), uptime_s=round(began, 6))
     attempt.note()
     try:
-        meter, notes = Meter(allocation, attempt.note_memory, attempt.folder), Notes(attempt.settings)
+        meter = Meter(allocation, attempt.note_memory, attempt.folder, OwnParts(attempt.journal))
+        notes = Notes(attempt.settings)
         output = output_of(attempt, log_fd)
         shell, policy = start_shell(attempt, output, allocation, notes.preload())
         if output not in (log_fd, None):
@@ -43,7 +47,8 @@ def keep(attempt, log_fd, allocation):
     attempt.record.update(memory_applied=policy, command_sha256=digest)
     outcome = supervise(shell, meter, attempt.settings.stall_s, began, attempt.requester)
     attempt.record.update(meter.measured(outcome, start_ns))
-    return conclude(attempt, outcome, meter.ooms(), log_fd, notes)
+    attempt.record.update(meter.parts.fields(attempt.record))
+    return conclude(attempt, outcome, meter, log_fd, notes)
 
 
 def output_of(attempt, log_fd):
@@ -95,13 +100,14 @@ class Stall:
 class Ending:
     """Ends a job's processes: SIGTERM first, SIGKILL after a time of grace, until all are gone."""
 
-    def __init__(self):
-        self.reason, self.kill_at = None, None
+    def __init__(self, parts=None):
+        self.reason, self.kill_at, self.parts = None, None, parts
 
     def begin(self, reason):
         """Ask the processes to end, once."""
         if self.kill_at is None:
-            self.reason, self.kill_at = reason, time.monotonic() + GRACE_S
+            more_s = PARTS_S if self.parts and self.parts.starters else 0
+            self.reason, self.kill_at = reason, time.monotonic() + GRACE_S + more_s
             end_tree(signal.SIGTERM)
 
     def press(self):
@@ -121,7 +127,7 @@ def supervise(shell, meter, stall_s, began, requester):
     counted too. Processes that a command leaves behind are ended, after some seconds if it succeeded, at once
     if it did not.
     """
-    ending, stall = Ending(), Stall(stall_s)
+    ending, stall = Ending(meter.parts), Stall(stall_s)
     status, linger_until = None, None
     user = system = maxrss = 0
     while True:
@@ -131,6 +137,8 @@ def supervise(shell, meter, stall_s, began, requester):
         if caught and caught.si_signo in ENDINGS:
             ending.begin(requester.gone() or f"{signal.Signals(caught.si_signo).name} to the launcher")
         for pid, exit_status, usage in reap():
+            if meter.parts.took(pid):
+                continue
             user, system = user + usage.ru_utime, system + usage.ru_stime
             maxrss = max(maxrss, usage.ru_maxrss)
             if pid == shell:
@@ -138,6 +146,7 @@ def supervise(shell, meter, stall_s, began, requester):
                 linger_until = time.monotonic() + (LINGER_S if status == 0 else 0)
         if not has_children():
             wall_s = time.monotonic() - began
+            user, system, maxrss = meter.parts.taken_off(user, system, maxrss)
             return Outcome(status, ending.reason, (user, system), maxrss * 1024, wall_s)
         if linger_until is not None and time.monotonic() >= linger_until:
             ending.begin(None)
@@ -146,7 +155,7 @@ def supervise(shell, meter, stall_s, began, requester):
         ending.press()
 
 
-def conclude(attempt, outcome, ooms, log_fd, notes):
+def conclude(attempt, outcome, meter, log_fd, notes):
     """Say what came of the job, record it, return its exit code."""
     if os.getppid() != attempt.requester.wrapper:
         outcome = outcome._replace(ended="the launcher was killed")
@@ -159,10 +168,18 @@ def conclude(attempt, outcome, ooms, log_fd, notes):
     attempt.record["signal"] = code - 128 if 128 < code <= 128 + 64 else None
     cause, message = None, None
     if code:
-        from .diagnose import diagnose
-
-        statuses, settings = attempt.journal.statuses(), attempt.settings
-        cause, message = diagnose(code, outcome.ended, settings, ooms, statuses, lambda: full_disk(outputs), notes)
+        cause, message = why_failed(attempt, outcome, meter, code, notes)
     elif fault := output_fault(outputs, log_fd):
         (cause, message), code = fault, 1
     return attempt.finish(cause, message, code)
+
+
+def why_failed(attempt, outcome, meter, code, notes):
+    """Return (cause, message) of a failure: that of a part, which knows most of it, if one failed."""
+    if not outcome.ended and (failure := meter.parts.failure()):
+        return failure
+    from .diagnose import diagnose
+
+    statuses, settings = attempt.journal.statuses(), attempt.settings
+    find_full_disk = partial(full_disk, settings.outputs)
+    return diagnose(code, outcome.ended, settings, meter.ooms(), statuses, find_full_disk, notes)

@@ -12,6 +12,7 @@ from .journal import recover
 from .ledger import utc
 from .measure import cpu_seconds
 from .node import own_ledger
+from .own_parts import OwnParts
 from .processes import has_children, reap
 from .requester import ENDINGS, Ended, Requester, end_if_gone
 from .runtime import FULL, make_folder, runtime_dir
@@ -176,19 +177,22 @@ def take_over(signum, usage, attempt):
 
     `usage`: what the supervisor used, and processes that it had waited for.
     """
-    user, system = usage.ru_utime, usage.ru_stime
-    ending = Ending()
+    user, system, parts = usage.ru_utime, usage.ru_stime, OwnParts(attempt.journal)
+    parts.look()
+    ending = Ending(parts)
     ending.begin("supervisor")
     while has_children():
         signal.sigtimedwait({signal.SIGCHLD}, min(0.1, ending.next_s()))
-        for _, _, usage in reap():
-            user, system = user + usage.ru_utime, system + usage.ru_stime
+        for pid, _, usage in reap():
+            if not parts.took(pid):
+                user, system = user + usage.ru_utime, system + usage.ru_stime
         ending.press()
     record, code = attempt.record, 128 + signum
     if not os.path.exists(attempt.journal.path):
         return code  # the supervisor had written the record
     notes = attempt.journal.notes() or {"record": record}
     record.update(notes["record"], end=utc(time.time_ns()), signal=signum)
+    user, system, _ = parts.taken_off(user, system, 0)
     if record["uptime_s"] is not None:
         record.update(wall_s=round(time.monotonic() - record["uptime_s"], 6), **cpu_seconds(user, system))
     return attempt.finish("killed", "the job's supervisor was killed", code, once=True)
