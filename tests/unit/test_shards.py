@@ -4,7 +4,6 @@ import gzip
 import io
 import sys
 from itertools import chain
-from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -12,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
-from intervals import clip, join_gvcf, n_free
-from launcher import scatter, shards
-from launcher.shards import Line
+import scatter
+from intervals import clip, join_gvcf, n_free, shards
+from intervals.shards import Line
 
 GENOME = [Line("a", 0, 100, 1, 100), Line("a", 100, 150, 2, 50), Line("b", 0, 80, 3, 80), Line("c", 0, 10, 4, 10)]
 
@@ -240,21 +239,51 @@ def test_what_bgzip_did_not_compress_is_refused(tmp_path, capsys):
     assert "a.g.vcf.gz: damaged, or not compressed as bgzip does" in capsys.readouterr().err
 
 
+OPTIONS = ["--over", "x.bam", "--intervals", "n_free.bed", "--suffix", ".bam", "--gather", "bam", "--out", "y.bam"]
+
+
 @pytest.mark.parametrize(
-    ("gib", "spare", "copied", "count"),
+    ("mib", "spare", "options", "count"),
     [
-        (75, 8, False, 16),  # 10 of 8 GiB, in two rounds of 8: in one and a quarter of a round 6 CPUs would wait
-        (75, 8, True, 8),
-        (75, 20, False, 20),
-        (75, 1, False, 10),
-        (75, 0, False, 10),
-        (0.01, 8, False, 2),  # of shard_mib at least
-        (0.001, 8, False, 1),
+        (75 * 1024, 8, [], 16),  # 10 of 8 GiB, in two rounds of 8: in one and a quarter of a round 6 CPUs would wait
+        (75 * 1024, 8, ["--copied"], 8),
+        (75 * 1024, 20, [], 20),
+        (75 * 1024, 1, [], 10),
+        (75 * 1024, 1, ["--copied"], 1),
+        (75 * 1024, 0, [], 1),  # nobody knows
+        (75 * 1024, 8, ["--shards", "none"], 1),
+        (75 * 1024, 8, ["--shards", "3"], 3),
+        (10, 8, [], 2),  # of shard_mib at least
+        (1, 8, [], 1),
     ],
 )
-def test_shards_come_in_whole_rounds_over_the_spare_cpus(monkeypatch, gib, spare, copied, count):
-    monkeypatch.setattr(scatter.os.path, "getsize", lambda path: round(gib * 2**30))
-    monkeypatch.setattr(scatter, "recover", lambda runtime: None)
-    monkeypatch.setattr(scatter, "settled_spare", lambda runtime, settings: spare)
-    settings = SimpleNamespace(scatter="auto", binding="compact", shard_mib=4, over="x.bam", copied=copied)
-    assert scatter.how_many(settings, "runtime") == count
+def test_shards_come_in_whole_rounds_over_the_spare_cpus(monkeypatch, tmp_path, mib, spare, options, count):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PINNED_LAUNCH", "launcher")
+    monkeypatch.setattr(scatter, "ask_spare", lambda: spare)
+    with (tmp_path / "x.bam").open("wb") as file:
+        file.truncate(mib << 10)
+    given, _ = scatter.parse([*OPTIONS, "--shard-mib", str(4 / 1024), *options, "--", "gatk"])
+    assert scatter.how_many(given) == count
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([*OPTIONS], "there is no command behind --"),
+        ([*OPTIONS, "--shards", "many", "--", "gatk"], "argument --shards: many: auto, none, or a number from 1"),
+        ([*OPTIONS, "--shards", "0", "--", "gatk"], "argument --shards: 0: auto, none, or a number from 1"),
+    ],
+)
+def test_what_is_no_command_line_is_refused(words, said, capsys):
+    with pytest.raises(SystemExit) as refused:
+        scatter.parse(words)
+    assert refused.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_commands_own_options_are_its_own():
+    words = ["tool", "--out", "x", "--", "@regions", "a@shard", "@shard", "@threads"]
+    _, command = scatter.parse([*OPTIONS, "--", *words])
+    made = scatter.filled(command, "1.bam", ["1.bed", "unmapped"], 1)
+    assert made == ["tool", "--out", "x", "--", "-L", "1.bed", "-L", "unmapped", "a@shard", "1.bam", "1"]

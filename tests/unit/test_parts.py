@@ -1,0 +1,120 @@
+"""Parts of a job: what is listed of them, what is counted once, and what the journal tells of them."""
+
+import subprocess
+
+import pytest
+from launcher import free_cpus, parts
+from launcher.command import quoted
+from launcher.journal import Journal
+from launcher.node import own_ledger
+from launcher.own_parts import OwnParts
+from launcher.system import LauncherError
+
+
+def job(job_id, mem_mb=100, cpus="0", gang=None):
+    return {"record": {"id": job_id, "mem_mb": mem_mb, "cpus": cpus, "gang": gang}}
+
+
+@pytest.mark.parametrize(
+    ("jobs", "cpus", "mem_mb"),
+    [
+        ([job("a", cpus="0-1"), job("b", cpus="2")], 3, 200),
+        ([job("a"), job("b", gang="a")], 1, 100),  # a part that runs in the memory of the job around
+        ([job("a", cpus="0-1"), job("b", cpus="0", gang="a"), job("c", cpus="1", gang="a")], 2, 200),
+        ([job("a"), job("b", gang="a"), job("c", cpus="1")], 2, 200),
+        ([job("a", gang="a"), job("b", gang="a")], 1, 100),  # once it knows that it has parts
+        ([job("a", gang="pipe"), job("b", gang="pipe")], 1, 200),  # members of a pipe ask each for their own
+        ([job("a", cpus=None, mem_mb=None)], 0, 0),
+    ],
+)
+def test_what_a_job_and_its_parts_have_together_is_counted_once(jobs, cpus, mem_mb):
+    assert (free_cpus.allocated(jobs), free_cpus.requested_mb(jobs)) == (cpus, mem_mb)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "{",
+            "[]",
+            "3",
+            "{}",
+            '{"parts": 3}',
+            '{"parts": [{}]}',
+            '{"parts": [{"name": "1", "commands": [["a"]]}]}',
+        ),
+        *(f'{{"parts": [{{"name": "1", "log": "l", "commands": {commands}}}]}}' for commands in ("3", "[[3]]", "[3]")),
+    ],
+)
+def test_what_is_no_list_of_parts_is_one_line(tmp_path, text):
+    (tmp_path / "parts.json").write_text(text)
+    with pytest.raises(LauncherError, match=r"no list of parts .*; see parts\.py$"):
+        parts.read_parts(str(tmp_path / "parts.json"))
+
+
+def test_a_word_with_the_jobs_temporary_folder_names_the_parts_own():
+    assert parts.in_own_folder("a b", "/tmp/job") == "'a b'"
+    assert parts.in_own_folder("--tmp=/tmp/job/x y", "/tmp/job") == "--tmp=\"$TMPDIR\"'/x y'"
+    assert parts.in_own_folder("/tmp/job", "/tmp/job") == '"$TMPDIR"'
+    assert parts.in_own_folder("", None) == "''"
+
+
+@pytest.mark.parametrize("job_id", [None, "0" * 16])
+def test_outside_of_a_job_there_are_no_parts(tmp_path, monkeypatch, job_id):
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setenv("GPD_JOB", job_id or "")
+    with pytest.raises(LauncherError, match="is no job of the launcher that is at work here"):
+        parts.show_spare()
+
+
+def test_the_words_that_start_the_launcher_survive_a_shell():
+    word = "a $b `c` ' \" \\"
+    assert subprocess.check_output(["sh", "-c", f"printf %s {quoted(word)}"], text=True) == word
+
+
+def test_a_part_has_the_ledger_of_its_job():
+    environment = {"SLURM_JOB_ID": "1", "SLURMD_NODENAME": "n1"}
+    named = own_ledger("/run/ledger.jsonl", environment)
+    assert own_ledger(named, environment) == named == "/run/ledger.n1.jsonl"
+
+
+@pytest.fixture
+def journal(tmp_path):
+    (tmp_path / "jobs").mkdir()
+    return Journal(str(tmp_path), {"id": "a" * 16})
+
+
+def test_a_job_without_parts_reads_its_journal_no_more_than_it_grows(journal, monkeypatch):
+    journal.write({"id": "a"}, "ledger.jsonl")
+    own = OwnParts(journal)
+    assert own.fields({"shard": None, "gang": None, "id": "a"}) == {}
+    assert own.taken_off(2.0, 1.0, 500) == (2.0, 1.0, 500)
+    assert not own.took(1)
+    assert own.failure() is None
+    monkeypatch.setattr("launcher.own_parts.read_text", pytest.fail)
+    own.look()
+
+
+def test_what_parts_used_is_taken_off_once(journal):
+    own = OwnParts(journal)
+    for line in ("parts 10", "part 11", "used 10 1.0 0.5 1.5 300 8 4 2 1", "over 11", "part 12"):
+        journal.say(line)
+    journal.say("used 10 2.0 1.0 1.5 400 80 40 20 10")  # so far, of the same starter
+    journal.say("used 20 0.25 0.25 0.0 100 1 1 1 1")
+    assert own.taken_off(3.0, 2.0, 500) == (0.75, 0.75, 500)
+    assert own.taken_off(3.0, 2.0, 400)[2] == 0, "the largest process was a part's, or may have been"
+    assert own.taken_off(0.0, 0.0, 0) == (0.0, 0.0, 0)
+    assert (own.here_s(), own.moved()) == (1.5, [81, 41, 21, 11])
+    assert not own.took(11), "it is over, and its number may be another's"
+    assert own.took(12)
+    assert own.fields({"shard": None, "gang": None, "id": "a"}) == {"shard": "gather", "gang": "a"}
+    assert own.fields({"shard": "1/2", "gang": "b", "id": "a"}) == {"shard": "1/2", "gang": "b"}
+
+
+def test_the_first_failure_tells(journal):
+    own = OwnParts(journal)
+    journal.say(f"failed {('tool_error', 'shard 1: a' + chr(10) + 'b')!r}")
+    journal.say(f"failed {('killed', 'x')!r}")
+    own.look()
+    assert own.failure() == ("tool_error", "shard 1: a\nb")

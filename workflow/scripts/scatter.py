@@ -1,0 +1,320 @@
+"""Run a command over a genome, whole or in shards that run at once, and gather what the shards make.
+
+    scatter.py --over IN.bam --intervals CALLED.bed --suffix .g.vcf.gz --gather gvcf --out OUT.g.vcf.gz [...] \\
+        -- gatk HaplotypeCaller -I IN.bam @regions --native-pair-hmm-threads @threads -O @shard
+
+What stands behind `--` is a command, no text for a shell. In it @shard is the file to write, @regions the words
+`-L FILE` (none of the whole without --regions), and @threads how many threads it may have, one in a shard.
+
+With --shards auto, as many shards as CPUs are idle when the step starts, but none smaller than --shard-mib of --over,
+for each pays for the start of its tool. A step of LARGEST times that size is scattered whatever is idle, so that CPUs
+which come free before its end can help: its shards run one after another until then. Not so with --copied: such a step
+writes as much as it reads, and gathering copies that, which costs more than such CPUs bring.
+
+Shards are parts of the job that calls this, if that is one of the executor `pinned` ($PINNED_LAUNCH). Without it,
+nobody knows which CPUs are idle, and the command is run whole. Shards that are done stay in OUT.shards until all are:
+the next attempt at the same work makes those that are missing. Standard library only.
+"""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+
+LARGEST = 2048  # times --shard-mib: some hours of HaplotypeCaller, and the starts of the tool a 500th of them
+MIB = 1024 * 1024
+HEAP = re.compile(r"-Xmx\d+\w")  # a retry has more memory
+
+
+def parse(arguments):
+    """Return the options, and the command behind `--`."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--over", required=True, help="the file that is walked over: its size says how much work it is")
+    add("--intervals", required=True, help="the N-free intervals (n_free.py), between which shards are cut")
+    add("--regions", default="", help="the file of regions (-L) where the command runs whole")
+    add("--suffix", required=True, help="how the names of shards end")
+    add("--gather", required=True, choices=GATHERS, help="of what kind the shards are")
+    add("--out", required=True)
+    add("--shards", type=auto_or_count, default="auto", help="auto, none or a number")
+    add("--shard-mib", type=float, default=0.0, help="the smallest shard worth a job, in MiB of --over; 0: none is")
+    add("--cuts", choices=["gaps", "anywhere"], default="gaps", help="anywhere: within intervals, too, with --clip")
+    add("--clip", default="", help="the FASTA: shards may overlap, their records are clipped to what is their own")
+    add("--unmapped", action="store_true", help="the last shard has the reads without a place, too")
+    add("--copied", action="store_true", help="what is made is as large as --over: scatter on idle CPUs alone")
+    add("--threads", type=int, default=1, help="of the whole, where GPD_THREADS does not say what was granted")
+    add("--log", default="", help="the job's log: it names a shard that failed; shards' own are beside it")
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    options, command = parser.parse_args(arguments[:at]), arguments[at + 1 :]
+    if not command:
+        parser.error("there is no command behind --")
+    return options, command
+
+
+def auto_or_count(text):
+    """Read how many shards."""
+    if text in ("auto", "none"):
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: auto, none, or a number from 1")
+    return int(text)
+
+
+def script(name):
+    """Return the path of a script of ours. Snakemake may have each in a place of its own, which GPD_NAME tells."""
+    return os.environ.get(f"GPD_{name.upper()}") or str(Path(__file__).resolve().parent / "intervals" / f"{name}.py")
+
+
+def load(name):
+    """Return a module of ours, whatever the name of its file."""
+    spec = spec_from_loader(name, SourceFileLoader(name, script(name)))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def python(name, *words):
+    """Return the words that run a script of ours."""
+    return [sys.executable, "-S", "-E", script(name), *words]
+
+
+def filled(command, shard, regions, threads):
+    """Return the command's words for the whole or a shard."""
+    values = {"@regions": [word for path in regions for word in ("-L", path)], "@shard": [shard]}
+    values["@threads"] = [str(threads)]
+    return [word for each in command for word in values.get(each, [each])]
+
+
+# ---- how many shards --------------------------------------------------------------------------------
+
+
+def how_many(options):
+    """Return how many shards to make."""
+    if options.shards == "none" or "PINNED_LAUNCH" not in os.environ:
+        return 1
+    if options.shards != "auto":
+        return options.shards
+    if not options.shard_mib:
+        return 1
+    size_mib = Path(options.over).stat().st_size / MIB
+    most, least = size_mib // options.shard_mib, size_mib // (options.shard_mib * LARGEST) + 1
+    if most < 2:
+        return 1
+    spare = ask_spare()
+    if not spare:
+        return 1  # nobody knows which CPUs are idle
+    # in whole rounds: 10 shards on 8 CPUs would leave 6 of these idle for half of the time
+    return int(min(most, spare if options.copied else -(-least // spare) * spare))
+
+
+def launcher(*words):
+    """Return the words that start the launcher of the job around."""
+    return [*shlex.split(os.environ["PINNED_LAUNCH"]), *words]
+
+
+def ask_spare():
+    """Return how many shards could run at once now, 0 where nobody knows."""
+    asked = subprocess.run(launcher("spare"), stdout=subprocess.PIPE, text=True, close_fds=False, check=False)
+    return int(asked.stdout) if asked.returncode == 0 else 0
+
+
+# ---- the shards -------------------------------------------------------------------------------------
+
+
+class Folder:
+    """The folder beside the output that holds shards until they are gathered.
+
+    For each: N.bed (its own lines), N.regions.bed (what it is called in, wider where it borders within an interval),
+    the file that it makes, and N.done once that is whole.
+    """
+
+    def __init__(self, options, command):
+        self.options, self.command = options, command
+        self.anywhere = bool(options.clip) and options.cuts == "anywhere"
+        self.path = f"{options.out}.shards"
+        self.key_path, self.list_path = f"{self.path}/key", f"{self.path}/shards.list"
+
+    def file(self, number, suffix=None):
+        """Return the path of a shard's file, of what it makes without a suffix."""
+        return f"{self.path}/{number}{suffix or self.options.suffix}"
+
+    def key(self):
+        """Return what shards depend on: the command, but for its memory and temporary folder; inputs as they are."""
+        folder = os.environ.get("TMPDIR")
+        words = [HEAP.sub("", word) for word in self.command]
+        paths = [self.options.over, self.options.intervals, *filter(os.path.isfile, words)]
+        files = [(path, found.st_size, found.st_mtime_ns) for path in paths for found in [Path(path).stat()]]
+        words = [word.replace(folder, "@tmpdir") if folder else word for word in words]
+        return repr((words, "anywhere" if self.anywhere else "gaps", files))
+
+    def left(self):
+        """Return how many shards an earlier attempt at the same work has laid out."""
+        try:
+            is_same = Path(self.key_path).read_text() == f"{self.key()}\n"
+            return len(read_list(self.list_path)) if is_same else 0
+        except FileNotFoundError:
+            return 0
+
+    def lay_out(self, count):
+        """Make the folder anew, with up to so many shards; return how many. Of one shard there is none."""
+        self.remove()
+        if count < 2:
+            return 1
+        shards = load("shards")
+        lines = shards.read_lines(self.options.intervals)
+        found = (shards.split_anywhere if self.anywhere else shards.split)(lines, count) if lines else []
+        if len(found) < 2:
+            return 1
+        Path(self.path).mkdir()
+        for number, shard in enumerate(found, 1):
+            write_lines(self.file(number, ".bed"), shard)
+            regions = shards.spans(shards.padded(shard, lines) if self.anywhere else shard)
+            write_lines(self.file(number, ".regions.bed"), regions)
+        write_lines(self.list_path, [[self.file(number)] for number in range(1, len(found) + 1)])
+        write_lines(self.key_path, [[self.key()]])  # last: without it the folder counts for nothing
+        return len(found)
+
+    def parts(self, count):
+        """Return the shards as the launcher's parts."""
+        return [self.part(number, count) for number in range(1, count + 1)]
+
+    def part(self, number, count):
+        """Return a shard as a part of the job around."""
+        made, regions = self.file(number), [self.file(number, ".regions.bed")]
+        if self.options.unmapped and number == count:
+            regions.append("unmapped")
+        commands = [filled(self.command, made, regions, threads=1)]
+        if self.anywhere:
+            commands.append(python("clip", self.file(number, ".bed"), self.options.clip, made))
+        return {
+            "name": f"{number}/{count}",
+            "title": f"shard {number}",
+            "commands": commands,
+            "log": self.log(number),
+            "output": made,
+            "done": self.file(number, ".done"),
+        }
+
+    def log(self, number):
+        """Return the path of a shard's log."""
+        log = self.options.log
+        return f"{log.removesuffix('.log')}.shards/{number}.log" if log else self.file(number, ".log")
+
+    def remove(self):
+        """Remove the folder and all shards in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def read_list(path):
+    """Return the shards' files, in their order."""
+    return Path(path).read_text().splitlines()
+
+
+def write_lines(path, lines):
+    """Write lines of columns to a new file."""
+    with Path(path).open("x") as file:
+        file.writelines("\t".join(map(str, line)) + "\n" for line in lines)
+
+
+# ---- what gathers them: their order is the genome's, so nothing is sorted or decoded ----------------
+
+
+def run(*words):
+    """Run a program to its end; end with its exit code where that is none of success."""
+    code = subprocess.run(words, close_fds=False, check=False).returncode  # its launcher's locks are for all processes
+    if code:
+        sys.exit(128 - code if code < 0 else code)
+
+
+def gather_vcf(listed, out, _command):
+    """VCF files, compressed, of one header."""
+    run("bcftools", "concat", "--naive", "-f", listed, "-O", "z", "-o", out)
+    run("bcftools", "index", "--force", "--tbi", out)
+
+
+def gather_gvcf(listed, out, _command):
+    """GVCFs, in which a reference block may span a border."""
+    run(*python("join_gvcf", listed, out))
+    run("bcftools", "index", "--force", "--tbi", out)
+
+
+def gather_bam(listed, out, _command):
+    """Alignments."""
+    run("samtools", "cat", "--no-PG", "-b", listed, "-o", out)
+    run("samtools", "index", "-o", f"{out.removesuffix('.bam')}.bai", out)
+
+
+def gather_report(listed, out, command):
+    """GATK's tables of recalibration, by the same GATK with the same options of its JVM."""
+    at = command.index("--java-options") if "--java-options" in command else len(command)
+    folder = os.environ.get("TMPDIR") or "/tmp"
+    run(command[0], *command[at : at + 2], "GatherBQSRReports", "-I", listed, "--tmp-dir", folder, "-O", out)
+
+
+def gather_lines(listed, out, _command):
+    """Files of lines without a header."""
+    with Path(out).open("wb") as joined:
+        for path in read_list(listed):
+            with Path(path).open("rb") as file:
+                shutil.copyfileobj(file, joined)
+
+
+GATHERS = {
+    "vcf": gather_vcf,
+    "gvcf": gather_gvcf,
+    "bam": gather_bam,
+    "report": gather_report,
+    "lines": gather_lines,
+}
+
+
+# ---- the command line -------------------------------------------------------------------------------
+
+
+def run_whole(options, command):
+    """Become the command over all of the genome."""
+    regions = [options.regions] if options.regions else []
+    threads = os.environ.get("GPD_THREADS") or options.threads
+    words = filled(command, options.out, regions, threads)
+    try:
+        os.execvp(words[0], words)
+    except FileNotFoundError:
+        print(f"scatter.py: {words[0]}: command not found", file=sys.stderr)
+        sys.exit(127)
+
+
+def run_shards(options, folder, count):
+    """Have the shards made that are missing, and gather them."""
+    listed = Path(folder.path) / "parts.json"
+    listed.write_text(json.dumps({"parts": folder.parts(count), "log": options.log}))
+    run(*launcher("parts", str(listed)))
+    GATHERS[options.gather](folder.list_path, options.out, folder.command)
+    folder.remove()
+
+
+def main(arguments):
+    """Be the command line; return the exit code."""
+    options, command = parse(arguments)
+    folder = Folder(options, command)
+    try:
+        left = folder.left() if "PINNED_LAUNCH" in os.environ else 0
+        count = left or folder.lay_out(how_many(options))
+        if count > 1:
+            run_shards(options, folder, count)
+        else:
+            run_whole(options, command)
+    except OSError as error:
+        print(f"error: scatter.py: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
