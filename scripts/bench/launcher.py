@@ -115,41 +115,45 @@ def waiting(bench: Bench, seconds: float) -> Measurement:
 
 
 def waiting_steps(bench: Bench, count: int, seconds: float) -> Measurement:
-    """The share of one CPU that scattered steps use together while a shard of each sleeps and their others wait.
+    """The share of one CPU that jobs in parts use together while a part of each sleeps and their others wait.
 
-    The node has CPUs to spare and no memory for another shard, so that what is spare has to be summed up of all jobs:
+    The node has CPUs to spare and no memory for another part, so that what is spare has to be summed up of all jobs:
     at each end of another job, of which there is one each second.
     """
     folder = bench.folder / f"steps{count}"
     folder.mkdir()
     program = folder / "large_node.py"
     program.write_text(ON_A_LARGE_NODE.format(cpus=count + 8, folder=str(Path(bench.launcher).parents[1])))
-    (folder / "n_free.bed").write_text("".join(f"c{n}\t0\t1000\t{n}\t1000\n" for n in range(4)))
-    fixed = ["--step", "bench", "--rule", "bench", "--scatter", "4", "--shard-mib", "1", "--over", "n_free.bed"]
-    fixed += ["--n-free", "n_free.bed", "--suffix", ".txt", "--mem-mb", str(10**9)]
     settings = {"cwd": folder, "env": {**os.environ, "GPD_RUNTIME_DIR": f"{folder}/allocations"}}
-    steps = []
-    for name in map(str, range(count)):
-        own = ["--wildcards", f"sample={name}", "--log", f"logs/{name}.log", "--whole", name, "--outputs", name]
-        command = [*PYTHON, str(program), "scatter", *fixed, *own, "--inputs", "n_free.bed"]
-        steps.append(psutil.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, **settings))
-        steps[-1].stdin.write(f"touch at_work.{name}; sleep 3600\nGATHER\ntrue\nFINISH\ntrue".encode())
-        steps[-1].stdin.close()
+    steps = [start_parts(program, str(number), settings) for number in range(count)]
     while len(list(folder.glob("at_work.*"))) < count:
         time.sleep(0.5)
     time.sleep(3)
-    before, began = own_cpu_s(steps), time.monotonic()
+    starters = [each for step in steps for each in step.children(recursive=True) if "parts" in each.cmdline()]
+    before, began = own_cpu_s(starters), time.monotonic()
     while time.monotonic() < began + seconds:
         job = ["run", "--step", "bench", "--rule", "bench", "--wildcards", "sample=other", "--log", "logs/other.log"]
         subprocess.run([*PYTHON, str(program), *job], input=b"sleep 1", check=True, **settings)
-    share = (own_cpu_s(steps) - before) / (time.monotonic() - began)
+    share = (own_cpu_s(starters) - before) / (time.monotonic() - began)
     for step in steps:
         step.terminate()
     for step in steps:
         step.wait()
-    return Measurement(
-        f"{count} steps whose shards wait, a release a second: share of a CPU", (share,), most=count / 2000, decimals=4
-    )
+    what = f"{count} steps whose shards wait, a release a second: share of a CPU"
+    return Measurement(what, (share,), most=count / 2000, decimals=4)
+
+
+def start_parts(program: Path, name: str, settings: dict) -> psutil.Popen:
+    """Start a job in four parts, each of which sleeps."""
+    tool = ["bash", "-c", f"touch at_work.{name}; sleep 3600"]
+    parts = [{"name": f"{number}/4", "commands": [tool], "log": f"logs/{name}.{number}.log"} for number in range(1, 5)]
+    (settings["cwd"] / f"{name}.json").write_text(json.dumps({"parts": parts}))
+    words = ["--step", "bench", "--rule", "bench", "--wildcards", f"sample={name}", "--log", f"logs/{name}.log"]
+    command = [*PYTHON, str(program), "run", *words, "--mem-mb", str(10**9)]
+    job = psutil.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, **settings)
+    job.stdin.write(f'eval "$PINNED_LAUNCH parts {name}.json"'.encode())
+    job.stdin.close()
+    return job
 
 
 def own_cpu_s(processes: list[psutil.Process]) -> float:

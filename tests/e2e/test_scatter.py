@@ -187,7 +187,7 @@ SPIN = f"{sys.executable} -S -E -c 'import time\nx = b\"x\" * 200_000_000\nwhile
 def test_what_shards_used_is_theirs_and_not_the_jobs(step):
     """CPU seconds, memory and bytes, and what its CPU did is no contention."""
     (step.node.folder / "read").write_bytes(bytes(30 << 20))
-    code, output, _ = step.run(2, f'cat read | wc -c > "$shard"; {SPIN}')
+    code, output, _ = step.run(2, f'cat read | wc -c > "$shard"; {SPIN.replace("0.7", "2.0")}')
     assert (code, output) == (0, "")
     for shard in ("1/2", "2/2"):
         record = step.record(shard)
@@ -197,8 +197,8 @@ def test_what_shards_used_is_theirs_and_not_the_jobs(step):
     assert gather["binding_ok"] is True
     assert gather["cpus_allowed"] == gather["cpus_seen"] == gather["cpus"]
     if gather["other_cpu_s"] is not None:  # the shards that ran on its CPU are no others
-        others = [step.record(shard)["other_cpu_s"] for shard in ("1/2", "2/2")]
-        assert gather["other_cpu_s"] <= sum(others) + 0.5
+        there = [record for record in step.node.records()[:-1] if record["gang"]]
+        assert gather["other_cpu_s"] < sum(record["other_cpu_s"] for record in there) + 1.5
 
 
 def test_a_job_whose_shards_work_is_not_stalled_and_what_hangs_is(step):
@@ -404,7 +404,7 @@ def test_a_log_that_the_shell_writes_to_has_all_lines(step):
 def test_what_a_shard_failed_of_is_what_the_job_is_tried_again_for(step):
     """For want of memory it is, though the job itself saw no more than a tool that failed."""
     text = '[ $GPD_MEM_MB -ge 200 ] || { echo "java.lang.OutOfMemoryError" >&2; exit 3; }; echo x > "$shard"'
-    assert step.run(2, text)[0] == 3
+    assert step.run(2, text, first="exec 2> /dev/null")[0] == 3
     assert step.record("gather")["cause"] == "out_of_memory"
     assert step.run(2, text, job=["--attempt", "2", "--mem-mb", "200"])[0] == 0
 

@@ -124,9 +124,47 @@ def test_what_snakemake_keeps_private_is_as_the_executor_takes_it() -> None:
     assert hasattr(Job, "add_aux_resource") and hasattr(ExecutorPluginRegistry, "_instance")
 
 
+PARTS = r"""
+import json
+names = [f"{number}/3" for number in (1, 2, 3)]
+tool = ["sh", "-c", 'grep Cpus_allowed_list /proc/self/status > "$1"; sleep 0.5; [ ! -e fails ] || exit 3', "sh"]
+parts = [dict(name=name, commands=[[*tool, name[0]]], output=name[0], log=f"logs/{name[0]}.log") for name in names]
+print(json.dumps({"parts": parts, "log": "logs/all.log"}))
+"""
+IN_PARTS = """
+rule all:
+    output: "all.txt"
+    log: "logs/all.log"
+    resources: mem_mb=100
+    shell: 'python parts.py > parts.json; eval "$PINNED_LAUNCH spare" > spare; '
+        'eval "$PINNED_LAUNCH parts parts.json"; cat 1 2 3 > {output}'
+"""
+
+
 @pytest.mark.e2e
-def test_it_stands_in_for_the_executor_of_a_clusters_node(here: Folder) -> None:
-    here.environment |= {"SNAKEMAKE_PINNED_EVERYWHERE": "1", "SNAKEMAKE_PINNED_LEDGER": "ledger.jsonl"}
-    done = here.run('rule all:\n    output: "x"\n    shell: "touch x"\n', executor="local")
+@pytest.mark.parametrize("checks", ["0", "1"])
+def test_a_rule_runs_commands_as_parts_of_its_job(here: Folder, checks: str) -> None:
+    """With the library of failed writes, which no launcher of a part may be loaded with, and without."""
+    (here.folder / "parts.py").write_text(PARTS)
+    done = here.run(IN_PARTS, "--pinned-checks", checks)
     assert done.returncode == 0, done.stderr
-    assert [each["binding_ok"] for each in here.records()] == [True]
+    *parts, job = here.records()
+    assert sorted(each["shard"] for each in parts) == ["1/3", "2/3", "3/3"] and job["shard"] == "gather"
+    cpus = min(2, len(os.sched_getaffinity(0)))
+    assert (here.folder / "spare").read_text() == f"{cpus}\n"
+    assert len({each["cpus"] for each in parts}) == cpus and job["cpus"] in {each["cpus"] for each in parts}
+    assert all(each["binding_ok"] for each in here.records())
+    checked = here.ledger("check")
+    assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.e2e
+def test_a_part_that_fails_fails_its_job(here: Folder) -> None:
+    (here.folder / "parts.py").write_text(PARTS)
+    (here.folder / "fails").touch()
+    done = here.run(IN_PARTS)
+    assert done.returncode == 1
+    assert "part 1/3 failed with exit code 3: see logs/1.log" in (here.folder / "logs/all.log").read_text()
+    job = here.records()[-1]
+    assert job["cause"] == "tool_error" and job["message"].startswith("part 1/3: ")
+    assert "3/3" not in {each["shard"] for each in here.records()}, "no further one was started"

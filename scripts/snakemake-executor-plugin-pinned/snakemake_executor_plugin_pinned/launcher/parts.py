@@ -1,7 +1,7 @@
 """Commands as parts of the job that calls this: each on one CPU, measured, and with a record of its own.
 
-    $PINNED_LAUNCH spare         print how many parts could run at once now; 0: CPUs are not allocated, so nobody knows
-    $PINNED_LAUNCH parts FILE    run them; end with the exit code of the first that fails
+    eval "$PINNED_LAUNCH spare"         print how many parts could run at once; 0: CPUs are not allocated, nobody knows
+    eval "$PINNED_LAUNCH parts FILE"    run them; end with the exit code of the first that fails
 
 FILE is JSON: {"parts": [PART, ...], "log": "where to say which part failed, if not stderr"}. Of each part:
 
@@ -31,7 +31,7 @@ from .ledger import beside, recorded
 from .options import parse
 from .own_parts import GATHER
 from .processes import has_children, reap, reaped_io
-from .requester import ENDINGS, Requester
+from .requester import ENDINGS, Requester, Starter
 from .runtime import FULL, runtime_dir
 from .supervisor import Ending
 from .system import PDEATHSIG, SUBREAPER, LauncherError, open_plain, prctl, say
@@ -153,7 +153,7 @@ def run_part():
     vars(settings).update(described)
     if not settings.cpus:
         os.sched_setaffinity(0, settings.allowed)  # we were started on the CPUs of the job around
-    return as_owner(begun(settings, command, Requester(settings.asked_by)), run_attempt)
+    return as_owner(begun(settings, command, Starter(settings.asked_by)), run_attempt)
 
 
 class Parts:

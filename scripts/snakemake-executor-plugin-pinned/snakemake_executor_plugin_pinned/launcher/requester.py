@@ -50,8 +50,10 @@ class Requester:
 class Parent(Requester):
     """Snakemake itself, whose child we are; the job goes on where who started that is gone, as under nohup."""
 
-    def __init__(self):
-        self.wrapper, self.shell = os.getpid(), str(os.getppid())
+    name = "Snakemake"
+
+    def __init__(self, pid=None):
+        self.wrapper, self.shell = os.getpid(), str(pid or os.getppid())
         self.snakemake = self.shell
 
     def pids(self):
@@ -59,4 +61,10 @@ class Parent(Requester):
 
     def gone(self):
         now = parent_of(self.wrapper)
-        return f"Snakemake (PID {self.shell}) is gone" if now and now != self.shell else None
+        return f"{self.name} (PID {self.shell}) is gone" if now and now != self.shell else None
+
+
+class Starter(Parent):
+    """Who runs the parts of a job, of which we are one."""
+
+    name = "who runs the parts of its job"
