@@ -209,6 +209,16 @@ def test_a_job_whose_shards_work_is_not_stalled_and_what_hangs_is(step):
     assert "stalled" in {record["cause"] for record in step.node.records()}
 
 
+def test_two_lists_of_parts_in_one_job_do_not_share_its_cpu(step):
+    """Their shards would run on it at one time."""
+    text = 'exec 9>> locks; [ $GPD_CPUS != "$(cat cpus)" ] || flock -n 9; sleep 0.3; echo x > "$shard"'
+    both = [join(step.words(2, text, suffix=suffix)) for suffix in (".a", ".b")]
+    code, output, _ = step.node.run(f'echo "$GPD_CPUS" > cpus; {both[0]} & {both[1]}; wait $!')
+    assert code == 0, output
+    assert len(step.node.records()) == 5
+    assert not step.node.check()
+
+
 def test_a_shard_has_a_temporary_folder_of_its_own(step):
     told = ["bash", "-c", 'echo "$1" "$TMPDIR" > "$2"', "tool", "$TMPDIR/x", "@shard"]
     words = join([*step.words(2)[:-6], *told]).replace("'$TMPDIR/x'", '"$TMPDIR/x"')

@@ -23,7 +23,14 @@ from . import build, run_folder
 from .launcher.options import parse
 from .services import Services
 from .settings import ExecutorSettings, of_environment, of_job
-from .snakemake_interface import LocalExecutor, SpawnedJobError, check_version, give_shell, usual_shell
+from .snakemake_interface import (
+    LocalExecutor,
+    SpawnedJobError,
+    check_version,
+    give_shell,
+    run_mem_mb,
+    usual_shell,
+)
 
 PACKAGE = Path(__file__).parent
 LAUNCH = [sys.executable, "-S", "-E", str(PACKAGE / "launcher" / "__main__.py")]
@@ -109,6 +116,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
             "owner": self.owner(outputs),
             "library": str(self.library if checked else self.folder / "none"),
             "run_cores": int(self.workflow.resource_settings.cores or 0),
+            "run_mem_mb": run_mem_mb(self.workflow) or parse([])[0].run_mem_mb,
             "cpus": cpus,
             "gang": gang,
             "shell": shell,

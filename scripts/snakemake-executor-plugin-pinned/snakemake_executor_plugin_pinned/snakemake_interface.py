@@ -4,6 +4,7 @@
     executors.local.Executor                is extended: its pool, `run_single_job`, `run_group_job`, `spawn_job`
     job.add_aux_resource                    gives a job the resource `shell_exec`, before its resources are fixed
     shell.get_executable                    the shell that the workflow would have had
+    workflow.global_resources               what all jobs together may have of memory
     ExecutorPluginRegistry._instance        stand_in(), on a cluster's nodes
 
 `shell_exec` itself is documented. A Python script's preamble has its value unquoted (script/__init__.py, 9.27.1), which
@@ -21,7 +22,16 @@ from snakemake.executors.local import Executor as LocalExecutor
 from snakemake.shell import shell
 from snakemake_interface_common.exceptions import WorkflowError
 
-__all__ = ["JobShell", "LocalExecutor", "SpawnedJobError", "check_version", "give_shell", "stand_in", "usual_shell"]
+__all__ = [
+    "JobShell",
+    "LocalExecutor",
+    "SpawnedJobError",
+    "check_version",
+    "give_shell",
+    "run_mem_mb",
+    "stand_in",
+    "usual_shell",
+]
 
 VERSIONS = SpecifierSet(">=9.27,<9.28")
 EVERYWHERE = "SNAKEMAKE_PINNED_EVERYWHERE"
@@ -38,6 +48,12 @@ def check_version() -> None:
 def usual_shell() -> str:
     """The path of the shell that jobs would have had."""
     return shell.get_executable() or "/bin/sh"
+
+
+def run_mem_mb(workflow: Any) -> int:
+    """The most memory that all jobs together may have, MB; 0: nobody says."""
+    value = workflow.global_resources.get("mem_mb").value
+    return value if isinstance(value, int) else 0
 
 
 class JobShell(str):

@@ -159,6 +159,18 @@ def test_a_rule_runs_commands_as_parts_of_its_job(here: Folder, checks: str) -> 
 
 
 @pytest.mark.e2e
+@pytest.mark.parametrize(("options", "spare"), [(["--resources", "mem_mb=150"], 1), (["--pinned-binding", "none"], 0)])
+def test_parts_keep_to_the_runs_memory_and_what_is_not_allocated_nobody_knows(
+    here: Folder, options: list[str], spare: int
+) -> None:
+    (here.folder / "parts.py").write_text(PARTS)
+    done = here.run(IN_PARTS, *options)
+    assert done.returncode == 0, done.stderr
+    assert (here.folder / "spare").read_text() == f"{spare}\n"
+    assert len({each["cpus"] for each in here.records()}) == 1
+
+
+@pytest.mark.e2e
 def test_a_part_that_fails_fails_its_job(here: Folder) -> None:
     (here.folder / "parts.py").write_text(PARTS)
     (here.folder / "fails").touch()

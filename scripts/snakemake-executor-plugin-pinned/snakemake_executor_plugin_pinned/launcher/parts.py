@@ -14,9 +14,10 @@ FILE is JSON: {"parts": [PART, ...], "log": "where to say which part failed, if 
 
 Parts run on the job's own CPUs first, further ones on others while these are spare; each is granted the memory of the
 job. One always runs. Without allocations as many run at once as the job has threads. When one fails no further one is
-started, and those that run come to their end.
+started, and those that run come to their end. A second list of the same job waits until the first is through.
 """
 
+import fcntl
 import json
 import marshal
 import os
@@ -91,6 +92,11 @@ class JobAround:
         self.settings.ledger, self.settings.allowed = self.notes["ledger"], set(given["allowed"])
         self.cpus = sorted(parse_cpus(self.record["cpus"] or ""))
         self.gang = self.record["gang"] or self.record["id"]
+
+    def wait_for_turn(self):
+        """Wait until no other process runs parts of the job: its CPUs are for one list of them."""
+        self.turn = os.open(f"{self.notes['folder']}/parts", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        fcntl.flock(self.turn, fcntl.LOCK_EX)
 
     def begin_parts(self):
         """Note that it has parts; should all of its launchers be killed, its record tells so, too."""
@@ -170,6 +176,7 @@ class Parts:
 
     def run(self):
         """Run them; return the exit code."""
+        self.job.wait_for_turn()
         signal.pthread_sigmask(signal.SIG_BLOCK, WAKING)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would make children vanish unmeasured
         prctl(PDEATHSIG, signal.SIGTERM)
