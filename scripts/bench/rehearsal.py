@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT / "workflow/scripts/resources"))
 import runtimes  # noqa: E402
 from benches import measurements  # noqa: E402
 from benches.measurements import Measurement  # noqa: E402
-from launcher import shards  # noqa: E402
+from intervals import shards  # noqa: E402
 
 from gpd.errors import GpdError  # noqa: E402
 from gpd.lab.disk import PREDICTED  # noqa: E402

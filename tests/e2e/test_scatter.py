@@ -569,12 +569,13 @@ def test_shards_that_heed_no_signal_are_killed_and_recorded(step):
 
 
 @needs_two_cpus
-def test_a_shard_whose_launcher_is_killed_fails_the_step_and_the_others_come_to_their_end(step):
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
+def test_a_shard_whose_launcher_is_killed_fails_the_step_and_the_others_come_to_their_end(step, signum):
     text = f'echo "$GPD_JOB" >> began; if [ $number = 1 ]; then sleep 60; else sleep 2; {SHARD}; fi'
     process = step.start(2, text)
-    os.kill(begun(step, process, 2)["part"][0], signal.SIGKILL)
+    os.kill(begun(step, process, 2)["part"][0], signum)
     code, records = over(step, process)
-    assert code == 137
+    assert code == 128 + signum
     assert records["1/2"]["cause"] == "killed"
     assert records["2/2"]["cause"] is None
     assert (records["gather"]["cause"], records["gather"]["message"][:8]) == ("killed", "shard 1:")

@@ -287,3 +287,13 @@ def test_the_commands_own_options_are_its_own():
     _, command = scatter.parse([*OPTIONS, "--", *words])
     made = scatter.filled(command, "1.bam", ["1.bed", "unmapped"], 1)
     assert made == ["tool", "--out", "x", "--", "-L", "1.bed", "-L", "unmapped", "a@shard", "1.bam", "1"]
+
+
+def test_where_each_script_has_a_place_of_its_own_the_environment_names_it(monkeypatch, tmp_path):
+    """As in Snakemake's cache of sources, whose names have no ending."""
+    (tmp_path / "cached").write_text((ROOT / "workflow/scripts/intervals/shards.py").read_text())
+    assert scatter.load("shards").OVERLAP == shards.OVERLAP
+    monkeypatch.setenv("GPD_SHARDS", str(tmp_path / "cached"))
+    loaded = scatter.load("shards")
+    assert loaded.OVERLAP == shards.OVERLAP
+    assert loaded.__file__ == str(tmp_path / "cached")
