@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 from launcher import free_cpus, parts
+from launcher import journal as journals
 from launcher.command import quoted
 from launcher.journal import Journal
 from launcher.node import own_ledger
@@ -110,6 +111,19 @@ def test_what_parts_used_is_taken_off_once(journal):
     assert own.took(12)
     assert own.fields({"shard": None, "gang": None, "id": "a"}) == {"shard": "gather", "gang": "a"}
     assert own.fields({"shard": "1/2", "gang": "b", "id": "a"}) == {"shard": "1/2", "gang": "b"}
+
+
+def test_a_journal_is_read_again_once_it_has_grown(journal, tmp_path, monkeypatch):
+    journal.write({"id": "a"}, "one")
+    assert [notes["ledger"] for notes in journals.unfinished(str(tmp_path))] == ["one"]
+    with monkeypatch.context() as patched:
+        patched.setattr(journals, "read_text", pytest.fail)
+        assert len(journals.unfinished(str(tmp_path))) == 1
+    journal.write({"id": "a"}, "two")
+    assert [notes["ledger"] for notes in journals.unfinished(str(tmp_path))] == ["two"]
+    journal.close()
+    assert journals.unfinished(str(tmp_path)) == []
+    assert not [path for path in journals.SEEN if path.startswith(str(tmp_path))]
 
 
 def test_the_first_failure_tells(journal):

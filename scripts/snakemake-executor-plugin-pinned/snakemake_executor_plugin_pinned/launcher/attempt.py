@@ -8,6 +8,7 @@ from .ledger import append, new_record
 from .processes import rss_mib
 from .runtime import place, remove_folder
 from .system import say
+from .topology import format_cpus
 
 # what a job's parts (parts.py) have of it, beside what its record says
 FOR_PARTS = ("library", "local_storage", "stall_s", "run_cores", "run_mem_mb")
@@ -25,7 +26,7 @@ class Attempt:
         self.journal = Journal(runtime, self.record)
         self.noted_mib = 0
         # the CPUs before any were taken: some of its parts may run on others than its own
-        self.for_parts = {"allowed": sorted(os.sched_getaffinity(0))}
+        self.for_parts = {"allowed": format_cpus(os.sched_getaffinity(0))}
         self.for_parts |= {name: getattr(settings, name) for name in FOR_PARTS}
         self.note()
 

@@ -84,10 +84,26 @@ def read_notes(text):
     return None
 
 
+SEEN = {}  # by journal: its size, and what it said then
+
+
 def unfinished(runtime):
-    """Return the notes of all jobs that are not over."""
-    texts = (read_text(f"{runtime}/jobs/{name}") for name in os.listdir(f"{runtime}/jobs"))
-    return [notes for notes in map(read_notes, texts) if notes]
+    """Return the notes of all jobs that are not over; who asks again and again reads what has grown alone."""
+    paths = [f"{runtime}/jobs/{name}" for name in os.listdir(f"{runtime}/jobs")]
+    for path in SEEN.keys() - set(paths):
+        del SEEN[path]
+    return [notes for notes in map(newest_notes, paths) if notes]
+
+
+def newest_notes(path):
+    """Return what a journal says, None where its job is over or just begins."""
+    try:
+        size = os.stat(path).st_size
+    except FileNotFoundError:
+        return None
+    if SEEN.get(path, (None,))[0] != size:
+        SEEN[path] = size, read_notes(read_text(path))
+    return SEEN[path][1]
 
 
 def recover(runtime):

@@ -89,7 +89,7 @@ class JobAround:
         known = {name: self.record[name] for name in OF_RECORD if self.record[name] is not None}
         # what is not set for the job may be so in its environment
         vars(self.settings).update(known | {name: value for name, value in given.items() if value})
-        self.settings.ledger, self.settings.allowed = self.notes["ledger"], set(given["allowed"])
+        self.settings.ledger, self.settings.allowed = self.notes["ledger"], parse_cpus(given["allowed"])
         self.cpus = sorted(parse_cpus(self.record["cpus"] or ""))
         self.gang = self.record["gang"] or self.record["id"]
 
