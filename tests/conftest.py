@@ -315,9 +315,38 @@ def tiny_cohort(folder: Path, samples: Sequence[str] = ("S1", "S2"), lanes: int 
     return made
 
 
-def with_memory(text: str, mem_mb: int) -> str:
-    """A command as bash makes it of its text where the job has so much memory."""
-    return re.sub(r"\$\(\(GPD_MEM_MB\*(\d)/5\)\)", lambda found: str(mem_mb * int(found[1]) // 5), text)
+@dataclass(frozen=True)
+class Command:
+    """A job of a dry run with --printshellcmds: its rule, what Snakemake tells of it, and its command."""
+
+    rule: str
+    told: dict[str, str]
+    text: str
+
+    @property
+    def resources(self) -> dict[str, str]:
+        return dict(pair.split("=", 1) for pair in self.told["resources"].split(", "))
+
+    @property
+    def lines(self) -> list[str]:
+        """The command's lines, continued ones as one."""
+        return [line.strip() for line in re.sub(r"\\\n\s*", " ", self.text).splitlines() if line.strip()]
+
+
+JOB = re.compile(
+    r"^(?:local)?rule (\w+):\n((?:    [^\n]*\n)*)Shell command: ?(.*?)"
+    r"(?=^\[\w{3} |^(?:local)?rule \w+:|^Job stats|^Would remove|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def commands(ran: Ran) -> list[Command]:
+    """The jobs of a dry run that have a command."""
+    found = []
+    for rule, told, text in JOB.findall(ran.output):
+        pairs = (line.strip().partition(": ") for line in told.splitlines())
+        found.append(Command(rule, {name: value for name, _, value in pairs}, text.strip("\n")))
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import SNAKEFILE, Cohort, one_contig_cohort, sample_pairs, snakemake, write_fastq
+from conftest import ROOT, SNAKEFILE, Cohort, one_contig_cohort, sample_pairs, snakemake, write_fastq
 from launching import wait_until
 
 from gpd.machines import launcher
@@ -17,7 +17,8 @@ from gpd.records import ledger_check
 pytestmark = pytest.mark.e2e
 
 TARGET = "results/mark_duplicates/S1.bam"
-VICTIMS = {"snakemake": b"--snakefile", "launcher": b".pyc", "shell": b"-euo", "tool": b"mem"}
+VICTIMS = {"snakemake": b"--snakefile", "launcher": b"/launcher/__main__.py", "shell": b"bash", "tool": b"mem"}
+PROFILE = ("--workflow-profile", ROOT / "profiles/default", "--retries", "0")
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def processes(folder: Path, word: bytes) -> list[int]:
     "victim", ["snakemake", "tool", *(pytest.param(name, marks=pytest.mark.long) for name in ("launcher", "shell"))]
 )
 def test_a_killed_run_finishes_when_started_again(cohort: Cohort, victim: str) -> None:
-    command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--cores", "2", TARGET]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, *PROFILE, "--cores", "2", TARGET]
     # Snakemake changes to its directory, so that processes are told apart by where they are
     with subprocess.Popen(command, cwd=cohort.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
         for pid in wait_until(lambda: processes(cohort.folder, VICTIMS[victim]), timeout_s=60):

@@ -151,11 +151,18 @@ def test_what_outlives_its_launchers_without_their_locks_is_ended(node):
     wrapper = node.start(f"{sys.executable} -S -E -c '{starter}'; true")
     (job_id,) = wait_until(lambda: job_ids(node))
     (orphan,) = wait_until(lambda: [pid for pid in processes_of(job_id) if read_text(f"/proc/{pid}/comm") == "sleep\n"])
-    for pid in [wrapper.pid, *children(wrapper.pid), *(int(pid) for pid in processes_of(job_id) if pid != orphan)]:
+    for pid in [wrapper.pid, *children(wrapper.pid)]:
         kill(pid)
     wrapper.wait(timeout=30)
     wrapper.stderr.close()
-    wait_until(lambda: processes_of(job_id) == [orphan])
+
+    def is_alone() -> bool:
+        """Whether the others are gone, one that had just started among them."""
+        for pid in set(processes_of(job_id)) - {orphan}:
+            kill(int(pid))
+        return processes_of(job_id) == [orphan]
+
+    wait_until(is_alone)
     assert node.run("true", name="next")[0] == 0
     assert processes_of(job_id) == []
     assert {record["wildcards"]["sample"]: record["cause"] for record in node.records()} == {

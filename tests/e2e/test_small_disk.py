@@ -57,7 +57,8 @@ def run(folder: Path, *options: str, needs: dict[str, list[int]] = NEEDS) -> Ran
     noted.parent.mkdir(parents=True, exist_ok=True)
     samples = {f"S{number}": {"kept": MIB, "rules": needs} for number in range(1, 5)}
     noted.write_text(json.dumps({"results": "results", "temporary": "results", "margin": 1.25, "samples": samples}))
-    return snakemake(folder, "--keep-going", *options, snakefile=folder / "Snakefile", cores=4)
+    words = ["--workflow-profile", "none", "--keep-going", *options]
+    return snakemake(folder, *words, snakefile=folder / "Snakefile", cores=4)
 
 
 def test_samples_wait_for_each_other_where_they_would_fail(small: Path) -> None:

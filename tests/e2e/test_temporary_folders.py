@@ -145,7 +145,7 @@ def test_one_that_is_ended_while_it_waits_for_cpus_leaves_nothing(temporary: Pat
 
 
 def test_each_shard_of_a_step_has_its_own(temporary: Path, node: Node) -> None:
-    code, output, _ = Step(node).run(3, f'{LEAVES}echo "$TMPDIR" >> seen; {SHARD}', finish='echo "$TMPDIR" >> seen')
+    code, output, _ = Step(node).run(3, f'{LEAVES}echo "$TMPDIR" >> seen; {SHARD}', then='echo "$TMPDIR" >> seen')
     assert (code, output) == (0, "")
     assert len(set((node.folder / "seen").read_text().splitlines())) == 4
     assert left(temporary) == []

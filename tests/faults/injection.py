@@ -15,7 +15,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-JOB = b"bash\0-E\0-euo\0pipefail\0-c\0"  # how the launcher starts a job's command
+JOB = b"\0-c\0set -E; trap 'echo status "  # how the launcher starts a job's command
 POLL_S, LONGEST_S = 0.005, 60.0
 WATCH_S, PAGE = 0.001, 4096
 BEGINS, WRITING, ENDS = "begins", "writing", "ends"
@@ -97,7 +97,7 @@ def relatives():
     line = [os.getpid()]
     while line[-1] > 1:
         line.append(parent(line[-1]))
-    jobs = [number for number, pid in enumerate(line) if words(pid).startswith(JOB)]
+    jobs = [number for number, pid in enumerate(line) if JOB in words(pid)]
     if not jobs:
         return {}
     shell = jobs[-1]  # those below are subshells of it

@@ -42,7 +42,6 @@ class Guest:
         self.environment = {
             "PATH": str(work / "bin"),
             "GPD_RUNTIME_DIR": str(work / "runtime"),
-            "GPD_LAUNCH": str(launch),
         }
 
     def ask(self, *words: str, group: Path | None = None) -> dict:

@@ -53,8 +53,9 @@ rule write:
     resources:
         mem_mb=lambda wildcards, attempt: {mem_mb},
         runtime=lambda wildcards, attempt: {runtime},
+        try_=lambda wildcards, attempt: attempt,
     shell:
-        bound("write", "ATTEMPT={{resources.attempt}}; source tasks/{{wildcards.sample}}.sh; echo done > {{output:q}}")
+        "(ATTEMPT={{resources.try_}}; source tasks/{{wildcards.sample}}.sh; echo done > {{output:q}}) &> {{log:q}}"
 
 
 rule gather:
@@ -68,7 +69,7 @@ rule gather:
     resources:
         mem_mb=500,
     shell:
-        bound("gather", "cat {{input:q}} > {{output:q}}")
+        "cat {{input:q}} > {{output:q}} 2> {{log:q}}"
 
 
 include: "{rules}/made_of.smk"

@@ -29,12 +29,8 @@ CHOICES = {
     "{config['gatk']}": {name: name for name in ("gatk4", "gatk3")},
     "{marking_conda}": {name: name for name in ("sambamba", "bwa")},
 }
-# those that make one of shards
-GATHERING = {
-    name: command
-    for path in (WORKFLOW / "rules/germline").glob("*.smk")
-    for name, command in re.findall(r'^(GATHER_\w+) = """(.*?)"""', path.read_text(), re.DOTALL | re.MULTILINE)
-}
+# how scatter.py makes one of shards
+GATHERING = {"vcf": {"bcftools"}, "gvcf": {"bcftools"}, "bam": {"samtools"}, "report": {"gatk"}, "lines": set()}
 AT_A_START = r'(?:^|[|;&({{]|\|\||&&|\bif|\bthen)\s*(?:"?\$\()?({names})(?=[\s"])'
 
 
@@ -49,17 +45,17 @@ def rules() -> Iterator[tuple[str, str, str]]:
                     named = text.replace(f"envs/{chosen}", f"envs/{environment}") if chosen else text
                     named = re.sub(r"{config\['\w+'\]}", tool, named).replace("{params.bwa}", tool)
                     for other in {"gatk4", "gatk3"} - {tool}:
-                        named = re.sub(rf'{other}=""".*?"""', "", named, flags=re.DOTALL)
-                    for word, command in GATHERING.items():
-                        named = named.replace(word, command)
+                        named = re.sub(rf'{other}=r?""".*?"""', "", named, flags=re.DOTALL)
                     yield path.stem, name, named
 
 
-SOURCES = {  # the scripts that a variable names
-    name: WORKFLOW / "scripts" / path
-    for rules_file in WORKFLOW.rglob("*.smk")
-    for name, path in re.findall(r'GPD_(\w+)=source\("([^"]+\.py)"\)', rules_file.read_text())
-}
+CALLED = re.compile(r"\*\*(?:scripts|checks)\((.*?)\),\n", re.DOTALL)  # with the scripts that a rule calls
+
+
+def scripts_of(text: str) -> list[Path]:
+    return [
+        WORKFLOW / "scripts" / path for found in CALLED.findall(text) for path in re.findall(r'"([^"]+\.py)"', found)
+    ]
 
 
 def commands_of(text: str) -> set[str]:
@@ -68,8 +64,10 @@ def commands_of(text: str) -> set[str]:
     shell = text[text.index("shell:") :] if "shell:" in text else ""
     found = set(re.findall(AT_A_START.format(names=names), shell.replace('"""', "\n").replace('"', "\n"), re.MULTILINE))
     found |= {"java"} if "params.gatk3}" in shell else set()  # its jar is the user's
-    for script in re.findall(r"\$GPD_(\w+)", text):
-        found |= set(re.findall(r'\["([\w-]+)"', SOURCES[script].read_text())) & KNOWN if script in SOURCES else set()
+    for path in scripts_of(text):
+        found |= set(re.findall(r'\["([\w-]+)"', path.read_text())) & KNOWN
+    for kind in re.findall(r"--gather (\w+)", text):
+        found |= GATHERING[kind]
     return found
 
 
@@ -77,12 +75,14 @@ def commands_of(text: str) -> set[str]:
 def test_a_rule_finds_its_commands(file, name, text):
     (environment,) = re.findall(r"envs/([\w-]+\.yaml)", text)
     needed = commands_of(text)
-    assert needed or "{params.python}" in text or name in OF_COREUTILS, "no command was recognised"
+    assert needed or CALLED.search(text) or name in OF_COREUTILS, "no command was recognised"
     assert needed - BY_SETUP <= conda_stand_in.commands(ROOT / "envs" / environment)
 
 
 def test_what_gathers_shards_is_looked_at():
-    found = [(name, commands_of(text)) for _, name, text in rules() if any(word in text for word in GATHERING.values())]
+    scatter = conftest.script(WORKFLOW / "scripts/scatter.py")
+    assert GATHERING.keys() == scatter.GATHERS.keys()
+    found = [(name, commands_of(text)) for _, name, text in rules() if "--gather " in text]
     for name, commands in (("base_recalibration", {"samtools", "gatk"}), ("haplotype_caller", {"bcftools", "gatk"})):
         assert any(rule == name and commands <= named for rule, named in found)
 
@@ -93,6 +93,7 @@ def test_every_package_is_in_the_table():
 
 
 def test_commands_are_recognised():
-    text = 'shell:\nbound("x", """\nsamtools view a \\\\\n| tee >(bcftools x) | bwa mem && "$GPD_STRANDEDNESS" x\n""")'
+    text = 'params:\n**checks("tuxedo/strandedness.py"),\nshell:\n'
+    text += 'r"""\n(samtools view a \\\n| tee >(bcftools x) | bwa mem)\n"""'
     assert commands_of(text) == {"samtools", "bcftools", "bwa"}
     assert Path(conda_stand_in.COMMANDS).exists()

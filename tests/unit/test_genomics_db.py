@@ -45,23 +45,23 @@ class Growing:
     def script(self, *words: object, **environment: str) -> subprocess.CompletedProcess:
         return subprocess.run(
             [sys.executable, "-S", "-E", SCRIPT, *map(str, words)],
-            env=os.environ | {"GPD_GENOMICSDB": "kept"} | environment,
+            env=os.environ | environment,
             cwd=self.folder,
             capture_output=True,
             text=True,
         )
 
-    def grow(self, *names: str, **environment: str) -> subprocess.CompletedProcess:
+    def grow(self, *names: str, kept: str = "--kept", **environment: str) -> subprocess.CompletedProcess:
         for name in names:
             if not (gvcf := self.folder / f"{name}.g.vcf.gz").exists():
                 gvcf.write_text(name)
         (self.folder / "samples.tsv").write_text("".join(f"{name}\t{name}.g.vcf.gz\n" for name in names))
-        words = ["--samples", "samples.tsv", "-L", "regions.bed", "--", "./gatk", "GenomicsDBImport"]
+        words = ["--samples", "samples.tsv", "-L", "regions.bed", *kept.split(), "--", "./gatk", "GenomicsDBImport"]
         return self.script(self.database, *words, **environment)
 
-    def add(self, *names: str, **environment: str) -> list[str]:
+    def add(self, *names: str, **settings: str) -> list[str]:
         """Make the database of these samples, and keep it; return which were imported."""
-        grown = self.grow(*names, **environment)
+        grown = self.grow(*names, **settings)
         assert grown.returncode == 0, grown.stderr
         assert sorted((self.database / "workspace" / "samples").read_text().split()) == sorted(names)
         return [name for line in grown.stdout.splitlines() if "imports" in line for name in line.split()[1:]][1:]
@@ -177,7 +177,7 @@ def test_where_links_cannot_be_files_are_copied(tmp_path, monkeypatch):
 
 @pytest.mark.deep
 def test_a_temporary_database_is_made_of_all_and_nothing_is_kept(growing):
-    growing.add("S1")
-    assert growing.add("S1", "S2", GPD_GENOMICSDB="temporary") == ["S1", "S2"]
+    growing.add("S1", kept="")
+    assert growing.add("S1", "S2", kept="") == ["S1", "S2"]
     assert not growing.database.is_symlink()
     assert sorted(path.name for path in growing.database.iterdir()) == ["workspace"]

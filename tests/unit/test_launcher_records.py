@@ -203,7 +203,7 @@ def test_a_tool_that_could_not_write_and_a_full_disk(tmp_path):
     assert diagnose.diagnose(1, None, settings(tmp_path, ""), 0, (), lambda: "/data")[0] == "disk_full"
 
 
-@pytest.mark.parametrize("where", ["bash", "environment"])  # the second in a function
+@pytest.mark.parametrize("where", ["bash", "/usr/bin/bash", "environment"])  # the second in a function
 def test_a_tool_that_aborts_on_a_full_disk(tmp_path, where):
     line = f"{where}: line 5: 4711 Aborted   cuffquant -o work"
     aborted = settings(tmp_path, f"{line}\n")

@@ -247,6 +247,14 @@ def test_a_run_of_which_no_end_is_known_has_no_makespan(write):
     assert summary.samples_per_day is None
 
 
+def test_a_job_that_waited_for_its_parts_counts_for_what_it_did_itself(write):
+    """Else their time, on its CPUs, would count twice."""
+    job = record(1, shard="gather", wall_s=10.0, cpu_s=0.5)
+    parts = [record(number, shard=f"{number - 1}/2", wall_s=4.0, cpu_s=4.0, gang=job["id"]) for number in (2, 3)]
+    run = write(job | {"gang": job["id"]}, *parts, record(4, shard="gather", wall_s=3.0, cpu_s=0.5))
+    assert [attempt.own_s for attempt in read_ledger(run / "ledger.jsonl")] == [0.5, 4.0, 4.0, 3.0]
+
+
 def test_cpu_use_needs_both_times(write):
     run = write(record(1, cpu_s=5.0), record(2, cpu_s=None), record(3, 4, 4))
     uses = [attempt.cpu_use for attempt in read_ledger(run / "ledger.jsonl")]

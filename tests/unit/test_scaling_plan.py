@@ -28,7 +28,7 @@ from gpd.scaling.plan import Node, Options, Step
 
 BOTH = (ALONE, FULL)
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |^\S|\Z)", re.MULTILINE | re.DOTALL)
-STEP = re.compile(r'(?:bound|scattered)\(\s*"(\w+)"')
+STEP = re.compile(r'^        pinned_step="(\w+)"', re.MULTILINE)
 
 
 def step(name="haplotype_caller", uses_threads=True, mem_mb=6000, thread_counts=range(1, 129)):
@@ -272,12 +272,13 @@ def test_a_step_makes_what_its_rules_make_and_asks_for_the_most_of_its_jobs():
 
 
 def rules_by_step(pipeline):
-    """The rules of each step, by what they tell the launcher; those that tell nothing are left out."""
+    """The rules of each step, by what they tell the executor; local ones are no step's."""
     found: dict[str, set[str]] = {}
     for path in (ROOT / "workflow/rules").glob(f"{pipeline}*/*.smk"):
         for rule, body in RULE.findall(path.read_text()):
-            if told := STEP.search(body):
-                found.setdefault(told[1], set()).add(rule)
+            if "    localrule: True" not in body:
+                told = STEP.search(body)
+                found.setdefault(told[1] if told else rule, set()).add(rule)
     return found
 
 
@@ -300,9 +301,9 @@ def test_the_steps_that_use_threads_have_tools_that_are_given_some(pipeline):
         assert value in keys[key]["enum"]
         for name in steps:
             bodies = [body for path, rule, body in rules if value in path and rule in pipeline.rules_of(name)]
-            assert any(re.search(r"-\w*(t|p|nct|nt|threads) (\{threads\}|\$GPD_THREADS)", body) for body in bodies), (
-                name
-            )
+            assert any(
+                re.search(r'-\w*(t|p|nct|nt|threads) (\{threads\}|@threads|"\$threads")', body) for body in bodies
+            ), name
 
 
 @pytest.mark.deep

@@ -268,18 +268,18 @@ def test_shards_come_in_whole_rounds_over_the_spare_cpus(monkeypatch, tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "line"),
     [
         ([*OPTIONS], "there is no command behind --"),
         ([*OPTIONS, "--shards", "many", "--", "gatk"], "argument --shards: many: auto, none, or a number from 1"),
         ([*OPTIONS, "--shards", "0", "--", "gatk"], "argument --shards: 0: auto, none, or a number from 1"),
     ],
 )
-def test_what_is_no_command_line_is_refused(words, said, capsys):
+def test_what_is_no_command_line_is_refused(words, line, capsys):
     with pytest.raises(SystemExit) as refused:
         scatter.parse(words)
     assert refused.value.code == 2
-    assert said in capsys.readouterr().err
+    assert line in capsys.readouterr().err
 
 
 def test_the_commands_own_options_are_its_own():
@@ -289,11 +289,11 @@ def test_the_commands_own_options_are_its_own():
     assert made == ["tool", "--out", "x", "--", "-L", "1.bed", "-L", "unmapped", "a@shard", "1.bam", "1"]
 
 
-def test_where_each_script_has_a_place_of_its_own_the_environment_names_it(monkeypatch, tmp_path):
+def test_scripts_may_lie_elsewhere(monkeypatch, tmp_path):
     """As in Snakemake's cache of sources, whose names have no ending."""
+    monkeypatch.setattr(scatter, "SCRIPTS", dict(scatter.SCRIPTS))
     (tmp_path / "cached").write_text((ROOT / "workflow/scripts/intervals/shards.py").read_text())
-    assert scatter.load("shards").OVERLAP == shards.OVERLAP
-    monkeypatch.setenv("GPD_SHARDS", str(tmp_path / "cached"))
+    scatter.parse([*OPTIONS, "--script", f"shards={tmp_path}/cached", "--", "gatk"])
     loaded = scatter.load("shards")
     assert loaded.OVERLAP == shards.OVERLAP
     assert loaded.__file__ == str(tmp_path / "cached")

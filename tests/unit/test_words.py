@@ -54,6 +54,9 @@ OTHERWISE = {
         "docs/how-to/references.md": r"GATK's resource bundle|those of the bundle",
         "docs/evidence/faults.md": "cuffquant",
         "scripts/bench/bundles.py": "",  # loci, as Cufflinks calls them
+        "docs/evidence/bundles.md": "",
+        "docs/how-to/rna-seq.md": "evidence/bundles",
+        "docs/evidence/data/bundles.json": "",
         "scripts/gpd/commands/subcommands.py": "OLD_NAMES",
         "scripts/gpd/packages/manifest.py": "gpd-bundle",  # of earlier versions
     },
@@ -72,8 +75,6 @@ OTHERWISE = {
         "resources/demo/germline/": "pieces",  # of simulated sequence
         "scripts/snakemake-executor-plugin-pinned/": "writev|pwritev2",
         "docs/evidence/disk.md": "0.4Mb pieces",
-        "workflow/rules/common.smk": "piece_mib",  # which profiles of earlier versions set
-        "tests/workflow/test_jvm.py": "piece_mib",
     },
 }
 # identifiers that tell nothing of what they hold, or for which the field has another word, by the folders without them

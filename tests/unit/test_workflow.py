@@ -157,6 +157,16 @@ def test_the_command_line_is_what_a_person_would_type():
     assert words[words.index("--resources") + 1] == "mem_mb=8000"
     assert words[words.index("--configfile") + 1] == "c.yaml"
     assert words[-3:] == ["--cores", "4", "--dry-run"]
+    assert "--executor" not in words, "the profile names one"
+
+
+@pytest.mark.parametrize(
+    ("typed", "executor"), [([], "pinned"), (["--executor", "local"], "local"), (["-e", "x"], "x")]
+)
+def test_jobs_have_cpus_of_their_own_unless_an_executor_is_named(tmp_path, typed, executor):
+    (tmp_path / "config.yaml").write_text("keep-going: true\n")
+    words = workflow.command(Path("d"), 4, None, tmp_path, [], typed)
+    assert [words[at + 1] for at, word in enumerate(words) if word in ("-e", "--executor")] == [executor]
 
 
 @pytest.mark.parametrize("name", ["default", "throughput", "slurm"])

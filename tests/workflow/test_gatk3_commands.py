@@ -5,13 +5,13 @@ The expected lines are those that ran clean on real BAMs with GATK 3.8.
 
 import itertools
 import os
-import re
 import shlex
 import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import Cohort, tiny_cohort, with_memory
+from conftest import Cohort, tiny_cohort
+from conftest import commands as commands_of
 from test_plan import VQSR
 
 pytestmark = pytest.mark.usefixtures("gatk3_command")
@@ -38,7 +38,7 @@ EXPECTED = {
     "variant_recalibration": f"gatk3 {JAVA.format(heap=6400)} -T VariantRecalibrator {REFERENCE} "
     "-input results/genotype_gvcfs/S1.vcf.gz -resource:hapmap,known=false,training=true,truth=true,prior=15 "
     "results/reference/vcf/known_sites_1.vcf.gz -an QD -an FS -tranche 100.0 -tranche 99.9 "
-    "-tranche 99.5 -tranche 99.0 -tranche 90.0 -mode SNP --maxGaussians $gaussians "
+    "-tranche 99.5 -tranche 99.0 -tranche 90.0 -mode SNP --maxGaussians @gaussians "
     "-recalFile results/variant_recalibration/S1.snps.recal "
     "-tranchesFile results/variant_recalibration/S1.snps.tranches",
     "apply_variant_recalibration": f"gatk3 {JAVA.format(heap=3200)} -T ApplyRecalibration {REFERENCE} "
@@ -67,26 +67,25 @@ def commands(tmp_path_factory) -> dict[str, list[list[str]]]:
 def gatk3_commands(cohort: Cohort, program: str = "gatk3") -> dict[str, list[list[str]]]:
     ran = cohort.snakemake("--dry-run", "--printshellcmds", "--default-resources", "tmpdir='/tmp'")
     assert ran.exit_code == 0, ran.output
-    jobs = re.findall(r"--rule (\w+) (.*?)<<'END_OF_COMMAND'\n(.*?)\nEND_OF_COMMAND", ran.output, re.DOTALL)
     found: dict[str, list[list[str]]] = {}
-    for rule, options, text in jobs:
-        mem_mb = int(dict(itertools.pairwise(shlex.split(options)))["--mem-mb"])
-        lines = with_memory(text, mem_mb).replace("\\\n", " ").splitlines()
-        starts = [line.partition(" 2>&1 |")[0] for line in lines if line.strip().startswith(program)]
-        found.setdefault(rule, []).extend(as_whole(shlex.split(line), shlex.split(options)) for line in starts)
+    for job in commands_of(ran):
+        walks = [line for line in job.lines if line.rpartition(" -- ")[2].lstrip().startswith(program)]
+        found.setdefault(job.rule, []).extend(as_whole(line, job.told.get("threads", "1")) for line in walks)
     return found
 
 
-def as_whole(words: list[str], options: list[str]) -> list[str]:
-    """The words of a command as they are where its step is run whole, not scattered."""
-    given = dict(itertools.pairwise(options))
-    whole = [word.partition("=")[2] for word in options if word.startswith("--intervals=")]
-    variables = {
-        "$shard": [given.get("--whole")],
-        "$GPD_THREADS": [given["--threads"]],
-        "${regions[@]}": ["-L", *whole] if any(whole) else [],
+def as_whole(line: str, threads: str) -> list[str]:
+    """The words of a command as they are where its step is run whole, not scattered; without where output goes."""
+    options, _, command = line.rpartition(" -- ")
+    given, words = shlex.split(options), shlex.split(command.partition(" &>")[0])
+    regions = [word.partition("=")[2] for word in given if word.startswith("--regions=")]
+    words += ["-L", *(value for name, value in itertools.pairwise(given) if name == "-L")] if "-L" in given else []
+    named = {
+        "@shard": [value for name, value in itertools.pairwise(given) if name == "--out"],
+        "@threads": [threads],
+        "@regions": ["-L", *regions] if any(regions) else [],
     }
-    return [one for word in words for one in variables.get(word, [word])]
+    return [one for word in words for one in named.get(word, [word])]
 
 
 @pytest.mark.parametrize("rule", EXPECTED)
@@ -136,8 +135,9 @@ def with_jar(tmp_path: Path, monkeypatch) -> Cohort:
 @pytest.mark.deep
 def test_a_jar_of_the_user_runs_under_the_java_8_that_the_config_names(with_jar):
     with_jar.config["gatk3_java"] = str(stand_in(with_jar.folder / "my java").relative_to(with_jar.folder))
-    (words,) = gatk3_commands(with_jar, '"$GPD_JAVA8"')["haplotype_caller"]
-    assert words[:2] == ["$GPD_JAVA8", "-Xmx3840m"]
+    java = with_jar.config["gatk3_java"]
+    (words,) = gatk3_commands(with_jar, shlex.quote(java))["haplotype_caller"]
+    assert words[:2] == [java, "-Xmx3840m"]
     assert words[words.index("-jar") + 1 :][:3] == ["GATK 3.jar", "-T", "HaplotypeCaller"]
 
 

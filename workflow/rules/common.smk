@@ -4,13 +4,14 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import resource
 import shlex
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import psutil
 from snakemake.common import get_function_params, overwrite_function_params
 from snakemake.iocontainers import InputFiles
 from snakemake.logging import logger
@@ -20,12 +21,12 @@ from snakemake.resources import Resource
 gc.set_threshold(50_000)
 
 # ---- scripts of this workflow ----------------------------------------------------------------------
-# Snakemake copies sources into a cache whose path differs in every run. In a rule's text it would repeat finished work, so
-# commands find the scripts through the environment, which `exports` sets.
 
 
 def source(name):
-    return Path(workflow.source_path(f"../scripts/{name}"))
+    """Where a file of workflow/scripts lies; out of a repository, where Snakemake has put a copy."""
+    here = Path(source.__code__.co_filename).parents[1] / "scripts" / name
+    return here if here.is_file() else Path(workflow.source_path(f"../scripts/{name}"))
 
 
 def load(path):
@@ -93,6 +94,7 @@ if errors:
 if workflow.is_main_process:
     own_folder = load(source("temporary_folders.py")).note(Path(".snakemake/gpd/temporary"), workflow.snakemake_tmp_dir)
 made_of = load(source("checks/made_of.py"))
+OTHER_FILES, OTHER_SCRIPTS = "other files: ", "scripts: "  # how parameters of what results are made of begin
 seen_files = made_of.SeenFiles(Path(".snakemake/gpd/inputs.jsonl")) if workflow.is_main_process else None
 config = cohort.config
 units = cohort.units
@@ -107,113 +109,34 @@ def noted(function):
 
 noted(Resource.evaluate)  # of each resource of each job
 
-# what profiles of earlier versions set
-for rulename, resources in workflow.resource_settings.overwrite_resources.items():
-    if "piece_mib" in resources and "shard_mib" not in resources:
-        logger.warning(f"warning: set-resources: {rulename}: piece_mib is called shard_mib now")
-        resources["shard_mib"] = Resource.from_cli_expression("shard_mib", str(resources["piece_mib"].raw))
-
-
 # ---- how every command is run --------------------------------------------------------------------
 
 
-# what our scripts run under, {params.python} in a command: without the packages that they do not need
-PYTHON = '"$GPD_PYTHON" -S -E'
+def checks(*paths, **named):
+    """Parameters with the calls of our scripts, by their names: these only look, so that no result is another for them.
 
-
-def run_mem_mb():
-    """What Snakemake was told that all jobs may take; on a cluster it tells each job's Snakemake what that asked for."""
-    given = workflow.global_resources
-    cpus = min(workflow.cores or 1, len(os.sched_getaffinity(0)))
-    return (given.get("mem_mb_per_cpu").value or 0) * cpus or given.get("mem_mb").value or 0
-
-
-PINNED = "../../scripts/snakemake-executor-plugin-pinned/snakemake_executor_plugin_pinned"
-
-
-def of_launcher(name):
-    return Path(workflow.source_path(f"{PINNED}/{name}"))
-
-
-build = load(of_launcher("build.py"))
-launch = build.launcher(of_launcher, Path(".snakemake/gpd").absolute())
-lacking_library = build.build(of_launcher(build.LIBRARY), build.library(launch))
-environment = dict(
-    GPD_PYTHON=sys.executable,
-    GPD_LAUNCH=launch,
-    GPD_READS=source("reads/count_reads.py"),
-    GPD_SAME_GENOME=source("checks/same_genome.py"),
-    GPD_MAPPING_RATES=source("reads/mapping_rates.py"),
-    GPD_BOUNDARY=config["binding"]["boundary"],
-    GPD_MEMORY=config["binding"]["memory"],
-    GPD_SMT=int(config["binding"]["smt"]),
-    GPD_STALL_S=config["binding"]["stall_s"],
-    GPD_N_FREE=source("intervals/n_free.py"),
-    GPD_PRIMARY=source("intervals/primary.py"),
-    GPD_CLIP=source("intervals/clip.py"),
-    GPD_JOIN_GVCF=source("intervals/join_gvcf.py"),
-    GPD_JOINT_INTERVALS=source("intervals/joint_calling.py"),
-    GPD_SCATTER=config["scatter"],
-    GPD_SCATTER_CUTS=config["scatter_cuts"],
-    GPD_LOCAL_STORAGE=workflow.storage_settings.local_storage_prefix,
-    GPD_RUN_CORES=workflow.cores or 0,
-    GPD_RUN_MEM_MB=run_mem_mb(),
-)
-
-
-def exports(wildcards, input):
-    """The shell's words that put `environment` into a command's.
-
-    Every rule has them as a parameter (defaults.smk). Snakemake runs nothing again where a parameter changes that depends
-    on inputs.
+    Python runs them without the packages that they do not need. Where they lie differs between machines, and Snakemake runs
+    nothing again where a parameter changes that depends on inputs, as these say they do.
     """
-    return exported()
+    named = {Path(path).stem: path for path in paths} | named
+    return {name: called_as(path) for name, path in named.items()}
 
 
-@functools.cache
-def exported():
-    """One text for all jobs: those of a large cohort, each with its own, would take much memory."""
-    return "export " + " ".join(f"{name}={shlex.quote(str(value))}" for name, value in environment.items())
+def called_as(name, *options):
+    """A parameter: how a command calls a script."""
+    call = shlex.join([*([sys.executable, "-S", "-E"] if name.endswith(".py") else []), str(source(name)), *options])
+    return lambda wildcards, input: call
 
 
-def python(wildcards, input):
-    """As a parameter: derived, as `exports` is."""
-    return PYTHON
+def scripts(*paths, **named):
+    """As `checks`, of scripts by which results are made; and what these are, so that others make the results anew."""
+    digests = (made_of.script_digest(source(path)) for path in [*paths, *named.values()])
+    return checks(*paths, **named) | dict(scripts=f"{OTHER_SCRIPTS}{' '.join(digests)}")
 
 
 def min_mapped(wildcards, input):
-    """As a parameter: derived, as `exports` is, for no result depends on it."""
+    """As a parameter: derived, for no result depends on it."""
     return config["min_mapped"]
-
-
-def bound(step, command, rule=None, inputs="{input:q}", subcommand="run", options=""):
-    """The command as a job of the launcher: on CPUs of its own, recorded under its step, output to the rule's log.
-
-    The text travels through a quoted here-document, so nothing in it needs escaping. `rule` is named
-    where several rules implement one step. The launcher looks whether outputs are whole, and `inputs` that are
-    results of ours; where a cohort's would not fit on a command line, a table can stand for them: @FILE.
-    """
-    return (
-        f'{{params.exports}}; {PYTHON} "$GPD_LAUNCH" {subcommand} --step {step} --rule {rule or step}'
-        " --wildcards={wildcards:q} --threads {threads} --mem-mb {resources.mem_mb}"
-        f" --attempt {{resources.attempt}} --binding={{resources.binding:q}} --log {{log:q}} {options}"
-        f" --outputs {{output:q}} --inputs {inputs}"
-        f" <<'END_OF_COMMAND'\n{command}\nEND_OF_COMMAND\n"
-    )
-
-
-def scattered(step, command, gather, over, whole, suffix, n_free, finish="", options="", **of_bound):
-    """The command as a job over the whole genome, or scattered over intervals of it; `gather` makes the outputs of the shards.
-
-    Which, the launcher decides when the job starts, by the config's `scatter`, the CPUs that are free, and the size of
-    the file `over` against the rule's resource shard_mib (launcher/scatter.py, which also says what a command finds in
-    its variables). `whole` is what the command writes where it runs once; names of shards end with `suffix`; `finish`
-    comes last in either case. `n_free`: the N-free intervals.
-    """
-    options += f" --over {over} --whole {whole} --suffix={suffix} --n-free {n_free}"
-    options += " --shard-mib {resources.shard_mib}"
-    command = f"{command}\nGATHER\n{gather}\nFINISH\n{finish}"
-    return bound(step, command, subcommand="scatter", options=options, **of_bound)
 
 
 # ---- names, files and arguments that every pipeline shares -------------------------------------------
@@ -243,6 +166,7 @@ def unit_reads(wildcards):
 INTERVALS = 1
 
 LEFT_OUT = "results/left_out.tsv"
+COLUMNS = f"quality/{config['pipeline']}.tsv"
 THRESHOLDS = json.dumps(config["qc"]["thresholds"], sort_keys=True)
 
 
@@ -274,9 +198,18 @@ def names_of_input(wildcards, input):
 
 @functools.cache
 def limits():
-    """What this process may use of the machine; the launcher knows."""
-    asking = [sys.executable, "-S", "-E", environment["GPD_LAUNCH"], "limits"]
-    return json.loads(subprocess.run(asking, capture_output=True, check=True).stdout)
+    """What this process may use of the machine; with the executor's package, what control groups leave of it."""
+    try:
+        from snakemake_executor_plugin_pinned.launcher.limits import limits as found
+    except ImportError:
+        return dict(
+            cpus=len(os.sched_getaffinity(0)),
+            memory_mib=psutil.virtual_memory().total / (1 << 20),
+            memory_limit_mib=None,
+            open_files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+            tasks_left=None,
+        )
+    return found()
 
 
 def genome_bytes():

@@ -1,11 +1,23 @@
-# What every job has unless its rule or a profile says otherwise: which attempt it is, how it is bound to CPUs, where its
-# command finds our scripts, and which scripts and files of the user changed since they were first seen. Included last, for
-# it goes through all rules; those of a workflow that uses this one as a module are not among them.
+# What every job has unless its rule or a profile says otherwise: how it is bound to CPUs by the executor `pinned`, and which
+# files of the user changed since they were first seen. Included last, for it goes through all rules; those of a workflow
+# that uses this one as a module are not among them.
+USUAL = dict(policy="compact", boundary="l3", memory="default", smt=False, stall_s=0)  # of the executor
+NAMES = dict(policy="pinned_binding")
+bound_as = {
+    NAMES.get(name, f"pinned_{name}"): int(value) if isinstance(value, bool) else value
+    for name, value in config["binding"].items()
+    if value != USUAL[name]
+}
 
 for each in workflow.modifier.rules:
-    each.resources.setdefault("attempt", noted(lambda wildcards, attempt: attempt))
-    each.resources.setdefault("binding", config["binding"]["policy"])
-    each.set_params(exports=exports, python=python, **other_files(each), **other_scripts(each))
+    for name, value in bound_as.items():
+        each.resources.setdefault(name, value)
+    each.set_params(**other_files(each))
     for item in [*each.input, *each.params]:
         if callable(function := getattr(item, "callable", item)):
             noted(function)
+
+# no profile reaches the Snakemake that runs a job on its node: it has the environment of the one that submits
+if workflow.resource_settings.nodes:
+    for name, value in dict(EVERYWHERE=1, CHECKS=1, RETRIES="useful").items():
+        os.environ.setdefault(f"SNAKEMAKE_PINNED_{name}", str(value))

@@ -17,7 +17,6 @@ def look_ahead():
     if memory:
         jobs = {name: with_files(job, needs.values()) for name, job in jobs.items()}
     found = list(preflight.clock(time.time(), read_files(), source("checks/preflight.py").stat().st_mtime))
-    found += [preflight.Finding(lacking_library)] if lacking_library else []
     if here:
         found += preflight.temporary(temporary, os.environ.get("TMPDIR"))
     if memory:

@@ -2,13 +2,6 @@
 
 RATES = "results/mapping_rates/mapping_rates_mqc.tsv"
 
-environment |= dict(
-    GPD_COLUMNS=source(f"quality/{config['pipeline']}.tsv"),
-    GPD_SAMPLES_PAGE=source("quality/page.py"),
-    GPD_SAMPLES_TEMPLATE=source("quality/samples.html"),
-    GPD_VERDICTS=source("quality/verdicts.py"),
-)
-
 
 rule samtools_stats:
     input:
@@ -21,8 +14,9 @@ rule samtools_stats:
         "../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="qc",
     shell:
-        bound("qc", "samtools stats {input.bam:q} > {output:q}", rule="samtools_stats")
+        "samtools stats {input.bam:q} > {output:q} 2> {log:q}"
 
 
 rule mapping_rates_files:
@@ -53,10 +47,11 @@ rule mapping_rates:
     localrule: True
     conda:
         "../../envs/samtools.yaml"
+    params:
+        **checks("reads/mapping_rates.py"),
     shell:
         """
-        {params.exports}
-        {params.python} "$GPD_MAPPING_RATES" report --log {log:q} {input.files:q} >{output:q}
+        {params.mapping_rates} report --log {log:q} {input.files:q} >{output:q}
         """
 
 
@@ -93,26 +88,28 @@ rule quality:
         "../../envs/samtools.yaml"
     resources:
         mem_mb=2000,
+        pinned_step="qc",
     params:
+        **scripts(
+            "quality/verdicts.py", "quality/page.py", figures=FIGURES, columns=COLUMNS, template="quality/samples.html"
+        ),
         called=called,
         sex_contigs=SEX_CONTIGS,
         unjudged_sex=UNJUDGED_SEX,
         thresholds=THRESHOLDS,
         targets=targets,
     shell:
-        bound(
-            "qc",
-            """
-            {params.python} "$GPD_FIGURES" --files {input.files:q} {params.called} {params.targets} {params.sex_contigs} > "$TMPDIR/figures.json"
-            {params.python} "$GPD_VERDICTS" table --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
-                --thresholds {params.thresholds:q} {params.targets} {params.unjudged_sex} \\
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            {params.figures} --files {input.files:q} {params.called} {params.targets} {params.sex_contigs} >"$tmp/figures.json"
+            {params.verdicts} table --columns {params.columns} --figures "$tmp/figures.json" \
+                --thresholds {params.thresholds:q} {params.targets} {params.unjudged_sex} \
                 --table {output.table:q} --scores {output.scores:q} --multiqc {output.multiqc:q}
-            {params.python} "$GPD_SAMPLES_PAGE" --columns "$GPD_COLUMNS" --template "$GPD_SAMPLES_TEMPLATE" \\
-                {output.table:q} > {output.page:q}
-            """,
-            rule="quality",
-            inputs="{input.called:q} @{input.files:q}",
-        )
+            {params.page} --columns {params.columns} --template {params.template} \
+                {output.table:q} >{output.page:q}
+        ) &>{log:q}
+        """
 
 
 rule quality_gate:
@@ -128,7 +125,9 @@ rule quality_gate:
         "../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="qc",
     params:
+        **scripts("quality/verdicts.py", figures=FIGURES, columns=COLUMNS),
         called=called,
         sex_contigs=SEX_CONTIGS,
         unjudged_sex=UNJUDGED_SEX,
@@ -136,16 +135,15 @@ rule quality_gate:
         thresholds=THRESHOLDS,
         targets=targets,
     shell:
-        bound(
-            "qc",
-            """
-            for file in {input.measured:q}; do printf '%s\\t%s\\n' {wildcards.sample:q}:{params.group:q} "$file"; done > "$TMPDIR/files.tsv"
-            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" {params.called} {params.targets} {params.sex_contigs} > "$TMPDIR/figures.json"
-            {params.python} "$GPD_VERDICTS" gate --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
-                --thresholds {params.thresholds:q} {params.targets} {params.unjudged_sex} > {output:q}
-            """,
-            rule="quality_gate",
-        )
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            for file in {input.measured:q}; do printf '%s\t%s\n' {wildcards.sample:q}:{params.group:q} "$file"; done >"$tmp/files.tsv"
+            {params.figures} --files "$tmp/files.tsv" {params.called} {params.targets} {params.sex_contigs} >"$tmp/figures.json"
+            {params.verdicts} gate --columns {params.columns} --figures "$tmp/figures.json" \
+                --thresholds {params.thresholds:q} {params.targets} {params.unjudged_sex} >{output:q}
+        ) &>{log:q}
+        """
 
 
 rule multiqc_files:
@@ -176,13 +174,9 @@ rule multiqc:
         "../../envs/multiqc.yaml"
     resources:
         mem_mb=600 + 2 * len(samples),  # 16 samples took 180 MiB, 550 took 990
+        pinned_step="qc",
     shell:
-        bound(
-            "qc",
-            """
-            multiqc --force --no-ansi --no-data-dir --cl-config 'custom_content: {{order: [quality]}}' \\
-                --file-list {input.files:q} --filename {output:q}
-            """,
-            rule="multiqc",
-            inputs="@{input.files:q}",
-        )
+        r"""
+        multiqc --force --no-ansi --no-data-dir --cl-config 'custom_content: {{order: [quality]}}' \
+            --file-list {input.files:q} --filename {output:q} &>{log:q}
+        """

@@ -14,14 +14,13 @@ rule reference:
     resources:
         mem_mb=1000,
     shell:
-        bound(
-            "reference",
-            r"""
-            gzip -cdf -- {input:q} > {output.fasta:q}
+        r"""
+        (
+            gzip -cdf -- {input:q} >{output.fasta:q}
             samtools faidx {output.fasta:q}
             samtools dict -o {output.dict:q} {output.fasta:q}
-            """,
-        )
+        ) &>{log:q}
+        """
 
 
 rule cram_reference:
@@ -37,15 +36,14 @@ rule cram_reference:
         "../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="reference",
     shell:
-        bound(
-            "reference",
-            """
-            gzip -cdf -- {input:q} > {output.fasta:q}
+        """
+        (
+            gzip -cdf -- {input:q} >{output.fasta:q}
             samtools faidx {output.fasta:q}
-            """,
-            rule="cram_reference",
-        )
+        ) &>{log:q}
+        """
 
 
 rule bwa_index:
@@ -59,8 +57,9 @@ rule bwa_index:
         f"../../envs/{mapper.conda}.yaml"
     resources:
         mem_mb=index_making_mb,
+        pinned_step="reference",
     shell:
-        bound("reference", f"{config['mapper']} index {{input:q}}", rule="bwa_index")
+        f"{config['mapper']} index {{input:q}} &> {{log:q}}"
 
 
 rule bwa_index_check:
@@ -79,24 +78,24 @@ rule bwa_index_check:
         "../../envs/bwa.yaml"
     resources:
         mem_mb=3000,
+        pinned_step="reference",
     params:
         index=lambda wildcards, input: input.index[0].removesuffix(".amb"),
     shell:
-        bound(
-            "reference",
-            """
-            bwa fa2pac -f {input.fasta:q} "$TMPDIR/genome"
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            bwa fa2pac -f {input.fasta:q} "$tmp/genome"
             for ending in amb pac; do
-                cmp {params.index:q}.$ending "$TMPDIR/genome.$ending" || {{
+                if ! cmp {params.index:q}.$ending "$tmp/genome.$ending"; then
                     echo "error: reference.bwa_index" {params.index:q} "is not of" {input.fasta:q}": its .$ending differs;" \
                         "name the index of this file, or leave reference.bwa_index out: then it is made" >&2
                     exit 1
-                }}
+                fi
             done
-            echo {params.index:q} "is of" {input.fasta:q} > {output:q}
-            """,
-            rule="bwa_index_check",
-        )
+            echo {params.index:q} "is of" {input.fasta:q} >{output:q}
+        ) &>{log:q}
+        """
 
 
 rule bwa_alt:
@@ -111,12 +110,13 @@ rule bwa_alt:
         "../../envs/bwa.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="reference",
     shell:
-        bound("reference", "cat /dev/null {input:q} > {output:q}", rule="bwa_alt")
+        "cat /dev/null {input:q} > {output:q} 2> {log:q}"
 
 
 # A record with a letter in REF that stands for several bases, as dbSNP has some: GATK reads no file that has one.
-environment |= dict(GPD_NO_BASES="^[^#\t][^\t]*\t[0-9]+\t[^\t]*\t[ACGTNacgtn]*[^ACGTNacgtn\t]")
+NO_BASES = "^[^#\t][^\t]*\t[0-9]+\t[^\t]*\t[ACGTNacgtn]*[^ACGTNacgtn\t]"
 
 
 rule indexed_vcf:
@@ -135,13 +135,15 @@ rule indexed_vcf:
         "../../envs/bcftools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="reference",
+    params:
+        no_bases=NO_BASES,
     shell:
-        bound(
-            "reference",
-            """
-            records() {{ LC_ALL=C grep -a "$@" "$GPD_NO_BASES" || [ $? = 1 ]; }} # 1: there are none
+        r"""
+        (
+            records() {{ LC_ALL=C grep -a "$@" {params.no_bases:q} || [ $? = 1 ]; }} # 1: there are none
             others=$(gzip -cdf -- {input:q} | records -cE)
-            case "$others $(head -c 14 {input:q} | od -An -v -t x1 | tr -d ' \\n')" in
+            case "$others $(head -c 14 {input:q} | od -An -v -t x1 | tr -d ' \n')" in
                 "0 "1f8b0804????????????????4243) # BGZF
                     case {input:q} in
                         /*) ln -sf -- {input:q} {output.vcf:q} ;;
@@ -150,16 +152,15 @@ rule indexed_vcf:
                     ;;
                 *)
                     rm -f {output.vcf:q} # an earlier link to the user's file
-                    gzip -cdf -- {input:q} | records -vE \\
-                    | bcftools view --no-version -O z -o {output.vcf:q} -
+                    gzip -cdf -- {input:q} | records -vE \
+                        | bcftools view --no-version -O z -o {output.vcf:q} -
                     ;;
             esac
             [ "$others" = 0 ] || echo {input:q} "has $others records whose REF is not made of A, C, G, T and N: left out"
             if [ -L {output.vcf:q} ] && [ -f {input:q}.tbi ] && ! [ {input:q} -nt {input:q}.tbi ]; then
-                cat {input:q}.tbi > {output.tbi:q}
+                cat {input:q}.tbi >{output.tbi:q}
             else
                 bcftools index --tbi {output.vcf:q}
             fi
-            """,
-            rule="indexed_vcf",
-        )
+        ) &>{log:q}
+        """

@@ -51,10 +51,18 @@ def parse(arguments):
     add("--copied", action="store_true", help="what is made is as large as --over: scatter on idle CPUs alone")
     add("--threads", type=int, default=1, help="of the whole, where GPD_THREADS does not say what was granted")
     add("--log", default="", help="the job's log: it names a shard that failed; shards' own are beside it")
+    add(
+        "--script",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="where one of ours is that is not beside this",
+    )
     at = arguments.index("--") if "--" in arguments else len(arguments)
     options, command = parser.parse_args(arguments[:at]), arguments[at + 1 :]
     if not command:
         parser.error("there is no command behind --")
+    SCRIPTS.update(each.split("=", 1) for each in options.script)
     return options, command
 
 
@@ -67,14 +75,14 @@ def auto_or_count(text):
     return int(text)
 
 
-def script(name):
-    """Return the path of a script of ours. Snakemake may have each in a place of its own, which GPD_NAME tells."""
-    return os.environ.get(f"GPD_{name.upper()}") or str(Path(__file__).resolve().parent / "intervals" / f"{name}.py")
+SCRIPTS = {
+    name: str(Path(__file__).resolve().parent / f"intervals/{name}.py") for name in ("clip", "join_gvcf", "shards")
+}
 
 
 def load(name):
     """Return a module of ours, whatever the name of its file."""
-    spec = spec_from_loader(name, SourceFileLoader(name, script(name)))
+    spec = spec_from_loader(name, SourceFileLoader(name, SCRIPTS[name]))
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -82,7 +90,7 @@ def load(name):
 
 def python(name, *words):
     """Return the words that run a script of ours."""
-    return [sys.executable, "-S", "-E", script(name), *words]
+    return [sys.executable, "-S", "-E", SCRIPTS[name], *words]
 
 
 def filled(command, shard, regions, threads):

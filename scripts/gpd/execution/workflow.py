@@ -29,6 +29,8 @@ SNAKEFILE = ROOT / "workflow" / "Snakefile"
 ADMISSION = ("--scheduler", "admission")  # begins no sample that the disk has no room for, on this machine
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
+# where neither a profile nor the user names an executor: jobs on CPUs of their own, each with a record
+PINNED = ["--executor", "pinned", "--pinned-checks", "1", "--pinned-retries", "useful"]
 HANG_LOOK_S, HANG_PATIENCE_S = 30.0, 180.0
 HUNG = "snakemake: error: it hung, and was killed (is memory short?). Start again: what is done is kept\n"
 FORGET_LOOK_S, FORGET_PATIENCE_S = 60.0, 3600.0
@@ -72,8 +74,10 @@ def command(
     options: Sequence[str] = (),
 ) -> list[str]:
     """Snakemake's command line, as a person would type it; `extra` are what a person did type, targets among it."""
+    executor = [] if executor_of(profile, [*options, *extra]) else PINNED
     return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--directory", str(directory)),
+        *executor,
         *(["--resources", f"mem_mb={mem_mb}"] if mem_mb else []),
         *(["--workflow-profile", str(profile)] if profile else []),
         *(["--configfile", *map(str, configfiles)] if configfiles else []),
@@ -90,12 +94,17 @@ def log(number: int) -> str:
 
 def runs_elsewhere(profile: Path | None, extra: Sequence[str]) -> bool:
     """Whether jobs run on other machines, as a profile or Snakemake's own options say."""
+    return executor_of(profile, extra) not in ("", "local", "pinned")
+
+
+def executor_of(profile: Path | None, extra: Sequence[str]) -> str:
+    """The executor that a profile or Snakemake's own options name; "" where none does."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-e", "--executor")
     typed, _ = parser.parse_known_args(extra)
     config = profile / "config.yaml" if profile else None
     in_profile = read_profile(config) if config and config.is_file() else {}
-    return (typed.executor or in_profile.get("executor", "local")) != "local"
+    return typed.executor or in_profile.get("executor") or ""
 
 
 def read_profile(path: Path) -> dict[str, Any]:

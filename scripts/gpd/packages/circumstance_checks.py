@@ -50,7 +50,7 @@ def quiet(found: Recomputed) -> Found:
 
 def _taken(jobs: Sequence[Attempt]) -> Iterator[str]:
     """Say what others took of the CPU time that jobs were allocated, where that is much over all of them."""
-    had_s = sum((clocks.width(line) or 0) * (line.wall_s or 0) for line in jobs)
+    had_s = sum((clocks.width(line) or 0) * (line.own_s or 0) for line in jobs)
     taken = {
         "other processes": sum(line.other_cpu_s or 0 for line in jobs),
         "the hypervisor": sum(line.steal_s or 0 for line in jobs),

@@ -115,6 +115,12 @@ class Attempt:
         return self.cpu_s / self.wall_s if self.cpu_s is not None and self.wall_s else None
 
     @property
+    def own_s(self) -> float | None:
+        """Its wall time, s; of a job that waited for its parts, whose records are beside it, at most its CPU time."""
+        waited = self.shard == GATHER and self.gang == self.id
+        return min(self.wall_s, self.cpu_s or 0.0) if waited and self.wall_s is not None else self.wall_s
+
+    @property
     def is_whole(self) -> bool:
         """Whether it left the job's outputs: it was no shard of the job, or gathered them."""
         return self.shard in (None, GATHER)

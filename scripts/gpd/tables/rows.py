@@ -152,7 +152,7 @@ def _samples(
             log=outcome.log,
             start_s=timeline.start_s(attempts) if timeline else None,
             end_s=timeline.end_s(attempts) if timeline else None,
-            summed_s=_over_known(fsum, attempts, "wall_s"),
+            summed_s=_over_known(fsum, attempts, "own_s"),
             cpu_s=_over_known(fsum, attempts, "cpu_s"),
             peak_rss_mib=_over_known(max, attempts, "peak_rss_mib"),
         )
@@ -183,7 +183,7 @@ def _steps(key: Key, run: Run, timed: Sequence[Job]) -> Iterator[StepRow]:
             jobs=len(final),
             failed_jobs=sum(not attempt.succeeded for attempt in final),
             elapsed_h=_over(span_s(attempts) if run.one_clock else None, SECONDS_PER_HOUR),
-            summed_h=_over(_over_known(fsum, attempts, "wall_s"), SECONDS_PER_HOUR),
+            summed_h=_over(_over_known(fsum, attempts, "own_s"), SECONDS_PER_HOUR),
             cpu_s=_over_known(fsum, attempts, "cpu_s"),
             peak_rss_mib=_over_known(max, attempts, "peak_rss_mib"),
         )

@@ -103,6 +103,6 @@ def _step_times(step: str, attempts: list[Attempt]) -> StepTimes:
     """Sum up a step; how long an attempt took whose launcher was killed with it is not known, and not guessed."""
     summed: dict[str, float] = {}
     for attempt in attempts:
-        if attempt.wall_s is not None:
-            summed[owner(attempt)] = summed.get(owner(attempt), 0.0) + attempt.wall_s
+        if attempt.own_s is not None:
+            summed[owner(attempt)] = summed.get(owner(attempt), 0.0) + attempt.own_s
     return StepTimes(step, summed)

@@ -17,22 +17,10 @@ from typing import IO
 
 # by name, for of a workflow on another server nobody can list a folder
 MODULES = (
-    *("__init__", "__main__", "attempt", "command", "cpu_allocation", "cpu_choice", "diagnose", "own_parts", "parts"),
+    *("__init__", "__main__", "attempt", "command", "cpu_allocation", "cpu_choice", "diagnose"),
     *("failed_writes", "files", "free_cpus", "gang", "job", "journal", "kept_stderr", "ledger", "limits", "measure"),
-    *(
-        "node",
-        "options",
-        "output_lock",
-        "outputs",
-        "processes",
-        "requester",
-        "retry",
-        "runtime",
-        "scatter",
-        "shards",
-        "show",
-    ),
-    *("supervisor", "system", "topology", "wrapper"),
+    *("node", "options", "output_lock", "outputs", "own_parts", "parts", "processes", "requester", "retry", "runtime"),
+    *("show", "supervisor", "system", "topology", "wrapper"),
 )
 FILES = tuple(f"launcher/{name}.py" for name in MODULES)
 LIBRARY = "launcher/failed_writes.c"
@@ -52,11 +40,6 @@ def launcher(source: Callable[[str], Path], place: Path) -> Path:
 def library(launcher: Path) -> Path:
     """Where the library lies, or would: beside the launcher."""
     return launcher.parents[1] / "failed_writes.so"
-
-
-def digest_of(package: Path) -> str:
-    """A name for what the library is built of."""
-    return digest({LIBRARY: package / LIBRARY})
 
 
 def build(source: Path, made: Path) -> str:

@@ -28,12 +28,12 @@ from .snakemake_interface import (
     SpawnedJobError,
     check_version,
     give_shell,
+    is_local_rule,
     run_mem_mb,
     usual_shell,
 )
 
 PACKAGE = Path(__file__).parent
-LAUNCH = [sys.executable, "-S", "-E", str(PACKAGE / "launcher" / "__main__.py")]
 OWN = Path(".snakemake") / "pinned"
 
 
@@ -53,13 +53,17 @@ class Executor(LocalExecutor):  # type: ignore[misc]
             self.prepare(Path(self.workflow.workdir_init) / OWN)
 
     def prepare(self, place: Path) -> None:
-        """Make what all jobs share: the program that their shells are links to, and the library of failed writes."""
-        self.owners, self.library = place / "owners", place / f"failed_writes.{build.digest_of(PACKAGE)}.so"
-        self.folder = run_folder.make(place)
+        """Make what all jobs share: the launcher, the program that their shells are links to, the C library.
+
+        The launcher is compiled into a folder of its own: a run keeps it where an upgrade changes the package.
+        """
+        self.folder, self.owners = run_folder.make(place), place / "owners"
+        started = build.launcher(PACKAGE.joinpath, place)
+        self.launch, self.library = [sys.executable, "-S", "-E", str(started)], build.library(started)
         if of_job(self.settings, {})["checks"] and (lacking := build.build(PACKAGE / build.LIBRARY, self.library)):
             self.logger.warning(f"warning: {lacking}")
         self.entry = self.folder / "launch"
-        self.entry.write_text(f'#!/bin/sh\nexec {shlex.join(LAUNCH)} job "${{0%/*}}" "$@"\n')
+        self.entry.write_text(f'#!/bin/sh\nexec {shlex.join(self.launch)} job "${{0%/*}}" "$@"\n')
         self.entry.chmod(0o755)
 
     def run_single_job(self, job: Any) -> Any:
@@ -70,7 +74,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
 
     def start(self, job: Any) -> Any:
         """Run a job by the launcher, wherever that can be; return its future."""
-        if self.is_nested or job.is_norun:
+        if self.is_nested or job.is_norun or is_local_rule(job):  # so small that it neither has CPUs nor is measured
             return super().run_single_job(job)
         if not give_shell(job, str(self.describe(job, usual_shell()))):
             self.logger.warning(f"warning: rule {job.rule.name} has a shell_exec of its own: its jobs are not pinned")
@@ -116,6 +120,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
             "owner": self.owner(outputs),
             "library": str(self.library if checked else self.folder / "none"),
             "run_cores": int(self.workflow.resource_settings.cores or 0),
+            "local_storage": str(self.workflow.storage_settings.local_storage_prefix),
             "run_mem_mb": run_mem_mb(self.workflow) or parse([])[0].run_mem_mb,
             "cpus": cpus,
             "gang": gang,
@@ -147,7 +152,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
             return
         words = [f"--{name}={own[name]}" for name in ("binding", "boundary")] + [f"--smt={int(own['smt'])}"]
         name = secrets.token_hex(8)
-        command = [*LAUNCH, "hold", f"--threads={threads}", f"--gang={name}", *words]
+        command = [*self.launch, "hold", f"--threads={threads}", f"--gang={name}", *words]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
             cpus = holder.stdout.readline().strip() if holder.stdout else ""
             if not cpus:

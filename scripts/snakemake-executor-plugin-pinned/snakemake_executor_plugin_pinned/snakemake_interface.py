@@ -3,6 +3,7 @@
     name                                    what for
     executors.local.Executor                is extended: its pool, `run_single_job`, `run_group_job`, `spawn_job`
     job.add_aux_resource                    gives a job the resource `shell_exec`, before its resources are fixed
+    workflow._localrules                    the rules that are called local: on one machine job.is_local is true of all
     shell.get_executable                    the shell that the workflow would have had
     workflow.global_resources               what all jobs together may have of memory
     ExecutorPluginRegistry._instance        stand_in(), on a cluster's nodes
@@ -28,6 +29,7 @@ __all__ = [
     "SpawnedJobError",
     "check_version",
     "give_shell",
+    "is_local_rule",
     "run_mem_mb",
     "stand_in",
     "usual_shell",
@@ -50,10 +52,17 @@ def usual_shell() -> str:
     return shell.get_executable() or "/bin/sh"
 
 
+def is_local_rule(job: Any) -> bool:
+    """Whether a job's rule is called local: work so small that it runs where Snakemake does."""
+    return job.rule.name in job.dag.workflow._localrules
+
+
 def run_mem_mb(workflow: Any) -> int:
-    """The most memory that all jobs together may have, MB; 0: nobody says."""
-    value = workflow.global_resources.get("mem_mb").value
-    return value if isinstance(value, int) else 0
+    """The most memory that all jobs together may have, MB; on a cluster's node, what the job asked for; 0: none."""
+    cpus = min(int(workflow.resource_settings.cores or 1), len(os.sched_getaffinity(0)))
+    values = (workflow.global_resources.get(name).value for name in ("mem_mb_per_cpu", "mem_mb"))
+    per_cpu, mem_mb = (value if isinstance(value, int) else 0 for value in values)
+    return per_cpu * cpus or mem_mb
 
 
 class JobShell(str):

@@ -66,7 +66,7 @@ def fetched(words: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
-    folder = tmp_path_factory.mktemp("wheel")
+    (folder := tmp_path_factory.getbasetemp() / "wheel").mkdir()
     made = Installed(folder)
     fetched([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", str(folder), str(PACKAGE)])
     (wheel,) = folder.glob("*.whl")

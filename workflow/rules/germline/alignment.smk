@@ -16,13 +16,14 @@ rule alignment:
     threads: 4
     resources:
         mem_mb=2000,
+    params:
+        **checks("reads/count_reads.py"),
     # CRAM 3.0: later versions of samtools write 3.1, which GATK cannot read
     shell:
-        bound(
-            "alignment",
-            """
-            samtools view --output-fmt cram,version=3.0 -@ {threads} -T {input.fasta:q} --write-index \\
+        r"""
+        (
+            samtools view --output-fmt cram,version=3.0 -@ {threads} -T {input.fasta:q} --write-index \
                 -o {output.cram:q} {input.bam:q}
-            {params.python} "$GPD_READS" sample --bam {output.cram:q} {input.counts:q}
-            """,
-        )
+            {params.count_reads} sample --bam {output.cram:q} {input.counts:q}
+        ) &>{log:q}
+        """

@@ -22,26 +22,27 @@ rule apply_variant_recalibration:
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
     shell:
-        bound(
-            "apply_variant_recalibration",
-            by_gatk(
-                gatk4="""
-            gatk --java-options "{params.java}" ApplyVQSR -R {input.fasta:q} -V {input.vcf:q} -mode SNP \\
-                --recal-file {input.snps_recal:q} --tranches-file {input.snps_tranches:q} \\
-                --truth-sensitivity-filter-level {params.snp_sensitivity} \\
+        by_gatk(
+            gatk4=r"""
+        (
+            gatk --java-options "{params.java}" ApplyVQSR -R {input.fasta:q} -V {input.vcf:q} -mode SNP \
+                --recal-file {input.snps_recal:q} --tranches-file {input.snps_tranches:q} \
+                --truth-sensitivity-filter-level {params.snp_sensitivity} \
                 --tmp-dir "$TMPDIR" -O {output.snps:q}
-            gatk --java-options "{params.java}" ApplyVQSR -R {input.fasta:q} -V {output.snps:q} -mode INDEL \\
-                --recal-file {input.indels_recal:q} --tranches-file {input.indels_tranches:q} \\
-                --truth-sensitivity-filter-level {params.indel_sensitivity} \\
+            gatk --java-options "{params.java}" ApplyVQSR -R {input.fasta:q} -V {output.snps:q} -mode INDEL \
+                --recal-file {input.indels_recal:q} --tranches-file {input.indels_tranches:q} \
+                --truth-sensitivity-filter-level {params.indel_sensitivity} \
                 --tmp-dir "$TMPDIR" -O {output.vcf:q}
-            """,
-                gatk3="""
-            {params.gatk3} -T ApplyRecalibration -R {input.fasta:q} -input {input.vcf:q} \\
-                -recalFile {input.snps_recal:q} -tranchesFile {input.snps_tranches:q} -mode SNP \\
+        ) &> {log:q}
+        """,
+            gatk3=r"""
+        (
+            {params.gatk3} -T ApplyRecalibration -R {input.fasta:q} -input {input.vcf:q} \
+                -recalFile {input.snps_recal:q} -tranchesFile {input.snps_tranches:q} -mode SNP \
                 --ts_filter_level {params.snp_sensitivity} -o {output.snps:q}
-            {params.gatk3} -T ApplyRecalibration -R {input.fasta:q} -input {output.snps:q} \\
-                -recalFile {input.indels_recal:q} -tranchesFile {input.indels_tranches:q} -mode INDEL \\
+            {params.gatk3} -T ApplyRecalibration -R {input.fasta:q} -input {output.snps:q} \
+                -recalFile {input.indels_recal:q} -tranchesFile {input.indels_tranches:q} -mode INDEL \
                 --ts_filter_level {params.indel_sensitivity} -o {output.vcf:q}
-            """,
-            ),
+        ) &> {log:q}
+        """,
         )

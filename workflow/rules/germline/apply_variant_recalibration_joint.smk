@@ -20,28 +20,27 @@ rule recalibrate_interval:
     threads: 1
     resources:
         mem_mb=4000,
+        pinned_step="apply_variant_recalibration",
     params:
         java=java,
         excess_het=EXCESS_HET,
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
     shell:
-        bound(
-            "apply_variant_recalibration",
-            f"""
-            gatk --java-options "{{params.java}}" VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
-                {{params.excess_het}} --tmp-dir "$TMPDIR" -O {{output.marked:q}}
-            gatk --java-options "{{params.java}}" ApplyVQSR -R {{input.fasta:q}} -V {{output.marked:q}} -mode SNP \\
-                --recal-file {{input.snps_recal:q}} --tranches-file {{input.snps_tranches:q}} \\
-                --truth-sensitivity-filter-level {{params.snp_sensitivity}} \\
-                --tmp-dir "$TMPDIR" -O {{output.snps:q}}
-            gatk --java-options "{{params.java}}" ApplyVQSR -R {{input.fasta:q}} -V {{output.snps:q}} -mode INDEL \\
-                --recal-file {{input.indels_recal:q}} --tranches-file {{input.indels_tranches:q}} \\
-                --truth-sensitivity-filter-level {{params.indel_sensitivity}} \\
-                --create-output-variant-index false --tmp-dir "$TMPDIR" -O {{output.vcf:q}}
-            """,
-            rule="recalibrate_interval",
-        )
+        r"""
+        (
+            gatk --java-options "{params.java}" VariantFiltration -R {input.fasta:q} -V {input.vcf:q} -L {input.interval:q} --variant-output-filtering STARTS_IN \
+                {params.excess_het} --tmp-dir "$TMPDIR" -O {output.marked:q}
+            gatk --java-options "{params.java}" ApplyVQSR -R {input.fasta:q} -V {output.marked:q} -mode SNP \
+                --recal-file {input.snps_recal:q} --tranches-file {input.snps_tranches:q} \
+                --truth-sensitivity-filter-level {params.snp_sensitivity} \
+                --tmp-dir "$TMPDIR" -O {output.snps:q}
+            gatk --java-options "{params.java}" ApplyVQSR -R {input.fasta:q} -V {output.snps:q} -mode INDEL \
+                --recal-file {input.indels_recal:q} --tranches-file {input.indels_tranches:q} \
+                --truth-sensitivity-filter-level {params.indel_sensitivity} \
+                --create-output-variant-index false --tmp-dir "$TMPDIR" -O {output.vcf:q}
+        ) &>{log:q}
+        """
 
 
 rule gather_recalibrated:
@@ -55,5 +54,11 @@ rule gather_recalibrated:
         "../../../envs/gatk4.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="apply_variant_recalibration",
     shell:
-        bound("apply_variant_recalibration", GATHER_INTERVALS, rule="gather_recalibrated")
+        """
+        (
+            bcftools concat --naive -O z -o {output.vcf:q} {input.vcfs:q}
+            bcftools index --tbi {output.vcf:q}
+        ) &>{log:q}
+        """

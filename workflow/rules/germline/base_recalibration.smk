@@ -20,26 +20,17 @@ rule base_recalibrator:
         mem_mb=2000,
         shard_mib=16,
     params:
+        **scatter_parameters(),
         **own_arguments("base_recalibrator"),
         java=java,
         known=lambda wildcards, input: repeat("--known-sites", input.known),
     shell:
-        scattered(
-            "base_recalibration",
-            """
-            gatk --java-options "{params.java}" BaseRecalibrator {params.own} -R {input.fasta:q} -I {input.bam:q} \\
-                {params.known} "${{regions[@]}}" --tmp-dir "$TMPDIR" -O "$shard"
-            """,
-            gather="""
-            gatk --java-options "{params.java}" GatherBQSRReports -I "$list" --tmp-dir "$TMPDIR" -O {output:q}
-            """,
-            over="{input.bam:q}",
-            whole="{output:q}",
-            suffix=".table",
-            n_free="{input.called:q}",
-            options="--intervals={input.intervals:q}",
-            rule="base_recalibrator",
-        )
+        r"""
+        {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} \
+            --suffix .table --gather report --out {output:q} --log {log:q} {params.scattering} -- \
+            gatk --java-options "{params.java}" BaseRecalibrator {params.own} -R {input.fasta:q} -I {input.bam:q} \
+            {params.known} @regions --tmp-dir "$TMPDIR" -O @shard &>{log:q}
+        """
 
 
 rule base_recalibration:
@@ -60,23 +51,18 @@ rule base_recalibration:
         mem_mb=2000,
         shard_mib=16,
     params:
+        **scatter_parameters(),
+        **checks("reads/count_reads.py"),
         **own_arguments("base_recalibration"),
         java=java,
     # The regions that are called play no part here: the final alignment keeps every read.
     shell:
-        scattered(
-            "base_recalibration",
-            """
-            gatk --java-options "{params.java}" ApplyBQSR {params.own} -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
-                --bqsr-recal-file {input.table:q} --tmp-dir "$TMPDIR" -O "$shard"
-            """,
-            gather=GATHER_BAM,
-            finish="""
-            {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
-            """,
-            over="{input.bam:q}",
-            whole="{output.bam:q}",
-            suffix=".bam",
-            n_free="{input.n_free:q}",
-            options="--unmapped --copied",
-        )
+        r"""
+        (
+            {params.scatter} --over {input.bam:q} --intervals {input.n_free:q} --unmapped --copied \
+                --suffix .bam --gather bam --out {output.bam:q} --log {log:q} {params.scattering} -- \
+                gatk --java-options "{params.java}" ApplyBQSR {params.own} -R {input.fasta:q} -I {input.bam:q} @regions \
+                --bqsr-recal-file {input.table:q} --tmp-dir "$TMPDIR" -O @shard
+            {params.count_reads} sample --bam {output.bam:q} {input.counts:q}
+        ) &>{log:q}
+        """

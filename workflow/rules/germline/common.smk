@@ -202,6 +202,26 @@ def statistics():
     ]
 
 
+PARTS = {name: f"intervals/{name}.py" for name in ("clip", "join_gvcf", "shards")}  # of scatter.py
+
+
+def scatter_parameters():
+    """Parameters of steps that scatter over the genome; how many shards there are changes no result.
+
+    Out of a repository the scripts do not lie beside each other.
+    """
+    beside = source("scatter.py").parent
+    others = {name: source(path) for name, path in PARTS.items() if source(path) != beside / path}
+    options = [word for name, path in others.items() for word in ("--script", f"{name}={path}")]
+    return {
+        **scripts("scatter.py", *PARTS.values()),
+        "scatter": called_as("scatter.py", *options),
+        "scattering": lambda wildcards, resources: (
+            f"--shards {config['scatter']} --cuts {config['scatter_cuts']} --shard-mib {resources.shard_mib}"
+        ),
+    }
+
+
 # ---- arguments ---------------------------------------------------------------------------------------
 
 padding = config["interval_padding"] if config["intervals"] else 0
@@ -303,28 +323,6 @@ def gaussians(wildcards):
     """How many Gaussians VQSR tries: as many as the config allows, then ever fewer."""
     most = config["vqsr"][wildcards.mode]["max_gaussians"]
     return " ".join(map(str, [most, *(fewer for fewer in (4, 2, 1) if fewer < most)]))
-
-
-# As many Gaussians as the config allows, then ever fewer until VariantRecalibrator finds a model: bash's `model` is its
-# command. Fewer are tried only where GATK says that there was too little for so many; any other failure stands.
-FIND_MODEL = """
-            tried=
-            for gaussians in {params.gaussians}; do
-                tried="$tried $gaussians" code=0 lacking=
-                model 2>&1 | tee "$TMPDIR/said" || code=$?
-                [ $code != 0 ] && grep -qiE "No data found|failed to converge|NaN LOD value" "$TMPDIR/said" || break
-                lacking=yes
-            done
-            if [ "$lacking" ]; then
-                echo "error: VQSR found no model for the {wildcards.mode} of {wildcards.callset} (Gaussians tried:$tried)," \\
-                    "whose call set has $(gzip -cd {input.vcf:q} | grep -vc '^#') variants; it wants thousands of each" \\
-                    "kind. Lower vqsr.{wildcards.mode}.max_gaussians where fewer were not tried, else set" \\
-                    "filter: hard in the config. GATK's own reason stands above." >&2
-            fi
-            [ $code = 0 ] || exit $code
-            echo "VQSR: the model for the {wildcards.mode} of {wildcards.callset} has $gaussians Gaussians at most" \\
-                "(tried:$tried)"
-            """
 
 
 def filter_arguments():

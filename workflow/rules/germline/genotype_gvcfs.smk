@@ -19,20 +19,14 @@ rule genotype_gvcfs:
         mem_mb=2000,
         shard_mib=1,
     params:
+        **scatter_parameters(),
         **own_arguments("genotype_gvcfs"),
         dbsnp=names_ids,
         java=java,
     shell:
-        scattered(
-            "genotype_gvcfs",
-            """
-            gatk --java-options "{params.java}" GenotypeGVCFs {params.dbsnp} {params.own} -R {input.fasta:q} -V {input.gvcf:q} "${{regions[@]}}" \\
-                --tmp-dir "$TMPDIR" -O "$shard"
-            """,
-            gather=GATHER_VCF,
-            over="{input.gvcf:q}",
-            whole="{output.vcf:q}",
-            suffix=".vcf.gz",
-            n_free="{input.called:q}",
-            options="--intervals={input.intervals:q} --clip {input.fasta:q}",
-        )
+        r"""
+        {params.scatter} --over {input.gvcf:q} --intervals {input.called:q} --regions={input.intervals:q} --clip {input.fasta:q} \
+            --suffix .vcf.gz --gather vcf --out {output.vcf:q} --log {log:q} {params.scattering} -- \
+            gatk --java-options "{params.java}" GenotypeGVCFs {params.dbsnp} {params.own} -R {input.fasta:q} -V {input.gvcf:q} @regions \
+            --tmp-dir "$TMPDIR" -O @shard &>{log:q}
+        """

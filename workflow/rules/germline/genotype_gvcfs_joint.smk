@@ -3,7 +3,6 @@
 # A database that is kept takes up new samples alone (scripts/germline/genomics_db.py). Snakemake's own flag for outputs that jobs
 # update, update(), would copy all of it before each job, and a copy that a killed run leaves behind stops the next one.
 
-environment |= dict(GPD_GENOMICS_DB=source("germline/genomics_db.py"), GPD_GENOMICSDB=config["genomicsdb"])
 DATABASE = directory("results/genomics_db_import/{interval}")
 
 
@@ -40,24 +39,24 @@ rule genomics_db_import:
     threads: 1
     resources:
         mem_mb=4000,  # for a batch of 50 samples, however many there are
+        pinned_step="genotype_gvcfs",
     params:
+        **scripts("germline/genomics_db.py"),
         java=java_native,
+        kept="--kept" if config["genomicsdb"] == "kept" else "",
     # htslib reads GVCFs in about half of the CPU time that GATK's own reader takes. No other process opens the
     # workspace, so it needs no locks, which shared file systems are slow at. GATK joins contigs into partitions only where
     # all are whole, and those of an interval of many are.
     shell:
-        bound(
-            "genotype_gvcfs",
-            """
+        r"""
+        (
             join=()
-            [ "$(wc -l < {input.wide:q})" -le 25 ] || join=(--merge-contigs-into-num-partitions 25)
-            {params.python} "$GPD_GENOMICS_DB" {output:q} --samples {input.samples:q} -L {input.wide:q} -- \\
-                gatk --java-options "{params.java}" GenomicsDBImport "${{join[@]}}" --batch-size 50 \\
+            [ "$(wc -l <{input.wide:q})" -le 25 ] || join=(--merge-contigs-into-num-partitions 25)
+            {params.genomics_db} {output:q} --samples {input.samples:q} -L {input.wide:q} {params.kept} -- \
+                gatk --java-options "{params.java}" GenomicsDBImport "${{join[@]}}" --batch-size 50 \
                 --bypass-feature-reader --genomicsdb-shared-posixfs-optimizations --tmp-dir "$TMPDIR"
-            """,
-            rule="genomics_db_import",
-            inputs="@{input.samples:q}",
-        )
+        ) &>{log:q}
+        """
 
 
 rule genotype_interval:
@@ -76,24 +75,24 @@ rule genotype_interval:
     threads: 1
     resources:
         mem_mb=4000 + 2 * len(samples),
+        pinned_step="genotype_gvcfs",
     params:
+        **scripts("intervals/clip.py"),
         **own_arguments("genotype_gvcfs"),
         dbsnp=names_ids,
         java=java_native,
         # Where the import of a new sample failed, Snakemake has noted its small inputs as seen, and would find nothing due
         gvcfs=callset_gvcfs,
     shell:
-        bound(
-            "genotype_gvcfs",
-            """
-            gatk --java-options "{params.java}" GenotypeGVCFs {params.dbsnp} {params.own} -R {input.fasta:q} -V gendb://{input.workspace:q}/workspace \\
-                -L {input.wide:q} --variant-output-filtering STARTS_IN --create-output-variant-index false \\
+        r"""
+        (
+            gatk --java-options "{params.java}" GenotypeGVCFs {params.dbsnp} {params.own} -R {input.fasta:q} -V gendb://{input.workspace:q}/workspace \
+                -L {input.wide:q} --variant-output-filtering STARTS_IN --create-output-variant-index false \
                 --tmp-dir "$TMPDIR" -O {output:q}
-            cmp -s {input.interval:q} {input.wide:q} ||
-                {params.python} "$GPD_CLIP" {input.interval:q} {input.fasta:q} {output:q}
-            """,
-            rule="genotype_interval",
-        )
+            cmp -s {input.interval:q} {input.wide:q} \
+                || {params.clip} {input.interval:q} {input.fasta:q} {output:q}
+        ) &>{log:q}
+        """
 
 
 rule gather_genotypes:
@@ -107,5 +106,11 @@ rule gather_genotypes:
         "../../../envs/gatk4.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="genotype_gvcfs",
     shell:
-        bound("genotype_gvcfs", GATHER_INTERVALS, rule="gather_genotypes")
+        """
+        (
+            bcftools concat --naive -O z -o {output.vcf:q} {input.vcfs:q}
+            bcftools index --tbi {output.vcf:q}
+        ) &>{log:q}
+        """

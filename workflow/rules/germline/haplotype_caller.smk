@@ -21,21 +21,15 @@ rule haplotype_caller:
         least_mb=USUAL_CALLING_MB,
         shard_mib=4,
     params:
+        **scatter_parameters(),
         **own_arguments("haplotype_caller"),
         java=java,
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:
-        scattered(
-            "haplotype_caller",
-            """
-            gatk --java-options "{params.java}" HaplotypeCaller {params.own} -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \\
-                --native-pair-hmm-threads $GPD_THREADS "${{regions[@]}}" {params.ploidy} \\
-                --tmp-dir "$TMPDIR" -O "$shard"
-            """,
-            gather=GATHER_GVCF,
-            over="{input.bam:q}",
-            whole="{output.gvcf:q}",
-            suffix=".g.vcf.gz",
-            n_free="{input.called:q}",
-            options="--intervals={input.intervals:q} --clip {input.fasta:q}",
-        )
+        r"""
+        {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} --clip {input.fasta:q} \
+            --suffix .g.vcf.gz --gather gvcf --out {output.gvcf:q} --log {log:q} {params.scattering} -- \
+            gatk --java-options "{params.java}" HaplotypeCaller {params.own} -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \
+            --native-pair-hmm-threads @threads @regions {params.ploidy} \
+            --tmp-dir "$TMPDIR" -O @shard &>{log:q}
+        """

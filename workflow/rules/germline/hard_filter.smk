@@ -19,15 +19,12 @@ rule hard_filter:
         **GATK,
         filters=filter_arguments(),
     shell:
-        bound(
-            "hard_filter",
-            by_gatk(
-                gatk4="""
-            gatk --java-options "{params.java}" VariantFiltration -R {input.fasta:q} -V {input.vcf:q} \\
-                {params.filters} --tmp-dir "$TMPDIR" -O {output.vcf:q}
-            """,
-                gatk3="""
-            {params.gatk3} -T VariantFiltration -R {input.fasta:q} -V {input.vcf:q} {params.filters} -o {output.vcf:q}
-            """,
-            ),
+        by_gatk(
+            gatk4=r"""
+        gatk --java-options "{params.java}" VariantFiltration -R {input.fasta:q} -V {input.vcf:q} \
+            {params.filters} --tmp-dir "$TMPDIR" -O {output.vcf:q} &> {log:q}
+        """,
+            gatk3="""
+        {params.gatk3} -T VariantFiltration -R {input.fasta:q} -V {input.vcf:q} {params.filters} -o {output.vcf:q} &> {log:q}
+        """,
         )

@@ -15,18 +15,15 @@ rule hard_filter_interval:
     threads: 1
     resources:
         mem_mb=2000,
+        pinned_step="hard_filter",
     params:
         java=java,
         filters=filter_arguments(),
     shell:
-        bound(
-            "hard_filter",
-            f"""
-            gatk --java-options "{{params.java}}" VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
-                {{params.filters}} --create-output-variant-index false --tmp-dir "$TMPDIR" -O {{output:q}}
-            """,
-            rule="hard_filter_interval",
-        )
+        r"""
+        gatk --java-options "{params.java}" VariantFiltration -R {input.fasta:q} -V {input.vcf:q} -L {input.interval:q} --variant-output-filtering STARTS_IN \
+            {params.filters} --create-output-variant-index false --tmp-dir "$TMPDIR" -O {output:q} &>{log:q}
+        """
 
 
 rule gather_hard_filter:
@@ -40,5 +37,11 @@ rule gather_hard_filter:
         "../../../envs/gatk4.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="hard_filter",
     shell:
-        bound("hard_filter", GATHER_INTERVALS, rule="gather_hard_filter")
+        """
+        (
+            bcftools concat --naive -O z -o {output.vcf:q} {input.vcfs:q}
+            bcftools index --tbi {output.vcf:q}
+        ) &>{log:q}
+        """

@@ -3,20 +3,6 @@
 # by what samples are judged: the targets as they were given, for beside them less was captured
 TARGETS = "results/reference/target_intervals.bed" if padding else CALLED
 
-# their order is the genome's, so nothing is sorted or decoded
-GATHER_VCF = """
-            bcftools concat --naive -f "$list" -O z -o {output.vcf:q}
-            bcftools index --tbi {output.vcf:q}
-            """
-GATHER_GVCF = """
-            {params.python} "$GPD_JOIN_GVCF" "$list" {output.gvcf:q}
-            bcftools index --tbi {output.gvcf:q}
-            """
-GATHER_BAM = """
-            samtools cat --no-PG -b "$list" -o {output.bam:q}
-            samtools index -o {output.bai:q} {output.bam:q}
-            """
-
 
 rule padded_intervals:
     """The user's intervals, each extended on both sides. Outside every timing."""
@@ -31,16 +17,14 @@ rule padded_intervals:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="reference",
     params:
+        **scripts("intervals/n_free.py"),
         padding=padding,
     shell:
-        bound(
-            "reference",
-            """
-            {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} {input.intervals:q} {params.padding} > {output:q}
-            """,
-            rule="padded_intervals",
-        )
+        """
+        {params.n_free} {input.fasta:q} {input.fai:q} {input.intervals:q} {params.padding} >{output:q} 2>{log:q}
+        """
 
 
 rule target_intervals:
@@ -56,14 +40,13 @@ rule target_intervals:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="reference",
+    params:
+        **scripts("intervals/n_free.py"),
     shell:
-        bound(
-            "reference",
-            """
-            {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} {input.intervals:q} > {output:q}
-            """,
-            rule="target_intervals",
-        )
+        """
+        {params.n_free} {input.fasta:q} {input.fai:q} {input.intervals:q} >{output:q} 2>{log:q}
+        """
 
 
 rule called_contigs:
@@ -78,8 +61,13 @@ rule called_contigs:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="reference",
+    params:
+        **scripts("intervals/primary.py"),
     shell:
-        bound("reference", '{params.python} "$GPD_PRIMARY" {input:q} > {output:q}', rule="called_contigs")
+        """
+        {params.primary} {input:q} >{output:q} 2>{log:q}
+        """
 
 
 rule n_free_intervals:
@@ -96,12 +84,13 @@ rule n_free_intervals:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="reference",
+    params:
+        **scripts("intervals/n_free.py"),
     shell:
-        bound(
-            "reference",
-            """
-            {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} > {output.genome:q}
-            {params.python} "$GPD_N_FREE" {input.fasta:q} {input.fai:q} {input.intervals:q} > {output.called:q}
-            """,
-            rule="n_free_intervals",
-        )
+        """
+        (
+            {params.n_free} {input.fasta:q} {input.fai:q} >{output.genome:q}
+            {params.n_free} {input.fasta:q} {input.fai:q} {input.intervals:q} >{output.called:q}
+        ) &>{log:q}
+        """

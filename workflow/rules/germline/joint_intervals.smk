@@ -16,13 +16,6 @@ joint_intervals = [f"{number}of{INTERVALS}" for number in range(1, INTERVALS + 1
 INTERVAL = "results/reference/intervals/{interval}.bed"  # a line a contig
 WIDE = "results/reference/intervals/{interval}.wide.bed"  # what is imported and genotyped so that all in it is known
 
-# records that start in the interval, each once
-OF_INTERVAL = "-L {input.interval:q} --variant-output-filtering STARTS_IN"
-GATHER_INTERVALS = """
-            bcftools concat --naive -O z -o {output.vcf:q} {input.vcfs:q}
-            bcftools index --tbi {output.vcf:q}
-            """
-
 
 rule joint_intervals:
     """Outside every timing."""
@@ -38,15 +31,13 @@ rule joint_intervals:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="reference",
     params:
+        **scripts("intervals/joint_calling.py"),
         how_many=INTERVALS,
         folder=lambda wildcards, output: os.path.dirname(output.intervals[0]),
     shell:
-        bound(
-            "reference",
-            """
-            {params.python} "$GPD_JOINT_INTERVALS" {input.genome:q} {input.called:q} {params.how_many} \\
-                {params.folder:q}
-            """,
-            rule="joint_intervals",
-        )
+        r"""
+        {params.joint_calling} {input.genome:q} {input.called:q} {params.how_many} \
+            {params.folder:q} &>{log:q}
+        """

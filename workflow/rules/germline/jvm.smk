@@ -6,13 +6,12 @@ FIRST_ALONE, SECOND_ALONE = "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation"
 def java(wildcards, threads, resources, heap_fifths=4, compiler=SECOND_ALONE):
     """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector.
 
-    How much that is, the command finds in its environment: an attempt with more memory goes on with shards of the one before,
-    for its text is the same. So the options stand between double quotes. The first compiler's code is profiled to be compiled
-    again: walks of seconds end with it, and longer ones do better with the second compiler alone.
+    The first compiler's code is profiled to be compiled again: walks of seconds end with it, and longer ones do better with
+    the second compiler alone.
     """
     collector = "-XX:+UseSerialGC" if threads == 1 else f"-XX:+UseParallelGC -XX:ParallelGCThreads={threads}"
     compiler = FIRST_ALONE if config["tiny_data"] else compiler
-    return " ".join(filter(None, (f"-Xmx$((GPD_MEM_MB*{heap_fifths}/5))m", collector, compiler)))
+    return " ".join(filter(None, (f"-Xmx{resources.mem_mb * heap_fifths // 5}m", collector, compiler)))
 
 
 USUAL_CALLING_MB = 6000  # a heap of 4.8 GB

@@ -22,6 +22,7 @@ rule map_and_sort:
         mem_mb=mapping_mem_mb,
         within_h=0,
     params:
+        **checks("reads/count_reads.py", "checks/same_genome.py"),
         **own_arguments("map_and_sort"),
         batch=BATCH_BASES,
         to_bam=TO_BAM[config["duplicates"]],
@@ -35,24 +36,28 @@ rule map_and_sort:
     # bwa takes whatever index anybody on the machine has put into shared memory under the last part of its prefix. So it
     # gets the index by links under a name drawn for this job alone, which also hide what else lies beside a user's index.
     shell:
-        bound(
-            "map_and_sort",
-            """
-            reads() {{ {params.python} "$GPD_READS" "$@"; }}
-            prefix={params.index:q}; index=$(mktemp -u -p "$TMPDIR" bwa-XXXXXXXXXXXX)
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            reads() {{ {params.count_reads} "$@"; }}
+            prefix={params.index:q}
+            index=$(mktemp -u -p "$tmp" bwa-XXXXXXXXXXXX)
             for file in {input.index:q}; do ln -s "$(realpath -- "$file")" "$index${{file#"$prefix"}}"; done
-            stream() {{ reads stream --counts "$TMPDIR" "$1"; }}
-            unpack() {{ reads stream --counts "$TMPDIR" --reference {input.reference:q} "$1"; }}
-            {params.bwa} mem -t {threads} -Y -K {params.batch} {params.own} -R {params.read_group:q} "$index" {params.streams} \\
-            | {params.to_bam} \\
-            | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
-            | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir "$TMPDIR" \\
-                -o {output.bam:q} /dev/stdin
-            samtools view -H {output.bam:q} \\
-            | {params.python} "$GPD_SAME_GENOME" header --dict {input.dict:q} {output.bam:q}
-            reads unit --counts "$TMPDIR" --output {output.counts:q} {input.reads:q}
-            """,
-        )
+            stream() {{ reads stream --counts "$tmp" "$1"; }}
+            unpack() {{ reads stream --counts "$tmp" --reference {input.reference:q} "$1"; }}
+            {params.bwa} mem -t {threads} -Y -K {params.batch} {params.own} -R {params.read_group:q} "$index" {params.streams} \
+                | {params.to_bam} \
+                | tee >(
+                    samtools flagstat -O json - >"$tmp/flagstat"
+                    true
+                ) \
+                | sambamba sort -t {threads} -m $(({resources.mem_mb} / 4))M -l 1 --tmpdir "$tmp" \
+                    -o {output.bam:q} /dev/stdin
+            samtools view -H {output.bam:q} \
+                | {params.same_genome} header --dict {input.dict:q} {output.bam:q}
+            reads unit --counts "$tmp" --output {output.counts:q} {input.reads:q}
+        ) &>{log:q}
+        """
 
 
 rule take_alignment:
@@ -71,16 +76,21 @@ rule take_alignment:
     threads: 4
     resources:
         mem_mb=4000,
+        pinned_step="map_and_sort",
+    params:
+        **checks("checks/same_genome.py", "reads/count_reads.py"),
     shell:
-        bound(
-            "map_and_sort",
-            """
-            samtools view -H {input.reads:q} \\
-            | {params.python} "$GPD_SAME_GENOME" header --dict {input.dict:q} {input.reads:q}
-            samtools view -u -@ {threads} --reference {input.reference:q} {input.reads:q} \\
-            | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
-            | samtools view --output-fmt bam,level=1 -@ {threads} -o {output.bam:q} -
-            {params.python} "$GPD_READS" unit --counts "$TMPDIR" --output {output.counts:q}
-            """,
-            rule="take_alignment",
-        )
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            samtools view -H {input.reads:q} \
+                | {params.same_genome} header --dict {input.dict:q} {input.reads:q}
+            samtools view -u -@ {threads} --reference {input.reference:q} {input.reads:q} \
+                | tee >(
+                    samtools flagstat -O json - >"$tmp/flagstat"
+                    true
+                ) \
+                | samtools view --output-fmt bam,level=1 -@ {threads} -o {output.bam:q} -
+            {params.count_reads} unit --counts "$tmp" --output {output.counts:q}
+        ) &>{log:q}
+        """

@@ -20,19 +20,22 @@ rule mark_duplicates:
     resources:
         mem_mb=2000,
     params:
+        **checks("reads/mapping_rates.py", "reads/count_reads.py"),
         min_mapped=min_mapped,
+        optical=OPTICAL,
+        longest_read=LONGEST_READ,
         is_final=is_final("mark_duplicates"),
     # MultiQC finds these metrics where they are JSON, which older releases of samtools do not write. Paths stay out of them.
     shell:
-        bound(
-            "mark_duplicates",
-            f"""
-            {{params.python}} "$GPD_MAPPING_RATES" sample --least {{params.min_mapped}} {{wildcards.sample:q}} {{input.counts:q}}
-            samtools merge -c -p -u -@ $(({{threads}} - 1)) - {{input.bams:q}} \\
-            | samtools markdup -S -d {OPTICAL} -l {LONGEST_READ} -@ $(({{threads}} - 1)) -T "$TMPDIR/marked" \\
-                -f {{output.metrics:q}} -O bam,level=1 --write-index - {{output.bam:q}}##idx##{{output.bai:q}}
-            sed -i -e '1s/.*/{{{{"COMMAND": "samtools markdup -S -d {OPTICAL}"/' -e '2,$s/\\(.*\\): /, "\\1": /' -e '$s/$/}}}}/' \\
-                {{output.metrics:q}}
-            if {{params.is_final}}; then {{params.python}} "$GPD_READS" sample --bam {{output.bam:q}} {{input.counts:q}}; fi
-            """,
-        )
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            {params.mapping_rates} sample --least {params.min_mapped} {wildcards.sample:q} {input.counts:q}
+            samtools merge -c -p -u -@ $(({threads} - 1)) - {input.bams:q} \
+                | samtools markdup -S -d {params.optical} -l {params.longest_read} -@ $(({threads} - 1)) -T "$tmp/marked" \
+                    -f {output.metrics:q} -O bam,level=1 --write-index - {output.bam:q}##idx##{output.bai:q}
+            sed -i -e '1s/.*/{{"COMMAND": "samtools markdup -S -d {params.optical}"/' -e '2,$s/\(.*\): /, "\1": /' -e '$s/$/}}/' \
+                {output.metrics:q}
+            if {params.is_final}; then {params.count_reads} sample --bam {output.bam:q} {input.counts:q}; fi
+        ) &>{log:q}
+        """

@@ -1,13 +1,7 @@
 # Which sample is wrong: a row for each with a verdict. It holds up no step, unless samples that fail shall be dropped or stop
 # the run (qc.action). What it reads of reads, duplicates and variants stands in samtools_stats, mark_duplicates and bcftools_stats.
 
-environment |= dict(
-    GPD_FIGURES=source("quality/figures.py"),
-    GPD_GENOTYPES=source("quality/genotypes.py"),
-    GPD_HAPLOID=source("quality/haploid.py"),
-    GPD_IDENTITY=source("quality/identity.py"),
-    GPD_LANES=source("quality/lanes.py"),
-)
+FIGURES = "quality/figures.py"
 COMMON_SITES = [indexed("common_sites", config["common_sites"], KNOWN)] if config["common_sites"] else []
 RAREST = 0.2  # allele frequency up to which CalculateContamination takes sites, as GATK's own default
 IDENTITY_SITES = 20_000  # that a sample's call set gives about; a genome has a SNP in 1,000 bases
@@ -63,19 +57,19 @@ rule depth:
     threads: 1
     resources:
         mem_mb=depth_mb,
+        pinned_step="qc",
     # more digits than two, of shares
     shell:
-        bound(
-            "qc",
-            """
-            cut -f 1-3 {input.called:q} > "$TMPDIR/called.bed"
+        """
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            cut -f 1-3 {input.called:q} >"$tmp/called.bed"
             export MOSDEPTH_PRECISION=6
-            mosdepth --no-per-base --by "$TMPDIR/called.bed" "$TMPDIR/depth" {input.bam:q}
-            cat "$TMPDIR/depth.mosdepth.summary.txt" > {output.summary:q}
-            cat "$TMPDIR/depth.mosdepth.region.dist.txt" > {output.distribution:q}
-            """,
-            rule="depth",
-        )
+            mosdepth --no-per-base --by "$tmp/called.bed" "$tmp/depth" {input.bam:q}
+            cat "$tmp/depth.mosdepth.summary.txt" >{output.summary:q}
+            cat "$tmp/depth.mosdepth.region.dist.txt" >{output.distribution:q}
+        ) &>{log:q}
+        """
 
 
 rule contamination:
@@ -94,24 +88,25 @@ rule contamination:
     threads: 1
     resources:
         mem_mb=2000,
+        pinned_step="qc",
     params:
+        **scripts("quality/genotypes.py"),
         java=java,
         rarest=RAREST,
     shell:
-        bound(
-            "qc",
-            """
-            gatk --java-options "{params.java}" GetPileupSummaries -I {input.bam:q} -V {input.sites:q} -L {input.sites:q} \\
-                --maximum-population-allele-frequency 1 --tmp-dir "$TMPDIR" -O "$TMPDIR/all.table"
-            awk -F '\\t' 'NF < 6 || $6 == "allele_frequency" || $6 <= {params.rarest}' "$TMPDIR/all.table" \\
-                 > "$TMPDIR/rare.table"
-            gatk --java-options "{params.java}" CalculateContamination -I "$TMPDIR/rare.table" --tmp-dir "$TMPDIR" \\
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            gatk --java-options "{params.java}" GetPileupSummaries -I {input.bam:q} -V {input.sites:q} -L {input.sites:q} \
+                --maximum-population-allele-frequency 1 --tmp-dir "$tmp" -O "$tmp/all.table"
+            awk -F '\t' 'NF < 6 || $6 == "allele_frequency" || $6 <= {params.rarest}' "$tmp/all.table" \
+                >"$tmp/rare.table"
+            gatk --java-options "{params.java}" CalculateContamination -I "$tmp/rare.table" --tmp-dir "$tmp" \
                 -O {output.table:q}
-            {params.python} "$GPD_GENOTYPES" pileups --sample {wildcards.sample:q} "$TMPDIR/all.table" \\
-                > {output.genotypes:q}
-            """,
-            rule="contamination",
-        )
+            {params.genotypes} pileups --sample {wildcards.sample:q} "$tmp/all.table" \
+                >{output.genotypes:q}
+        ) &>{log:q}
+        """
 
 
 rule lanes:
@@ -130,27 +125,29 @@ rule lanes:
         "../../../envs/gatk4.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="qc",
+    params:
+        **scripts("quality/lanes.py"),
     # read groups are lanes, and each becomes a sample; bcftools takes no names with blanks, nor lanes.py with commas
     shell:
-        bound(
-            "qc",
-            r"""
-            bcftools query -f '%CHROM\t%POS\t%REF\t%ALT\n' {input.sites:q} > "$TMPDIR/sites"
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            bcftools query -f '%CHROM\t%POS\t%REF\t%ALT\n' {input.sites:q} >"$tmp/sites"
             samtools view -H {input.bam:q} | sed -n 's/^@RG.*\tID:\([^\t ,]*\)\(\t.*\)\?$/\1/p' \
-            > "$TMPDIR/lanes"
-            if [ "$(wc -l < "$TMPDIR/lanes")" -gt 1 ]; then
-                awk '{{ print $0 "\t" NR }}' "$TMPDIR/lanes" > "$TMPDIR/groups"
+                >"$tmp/lanes"
+            if [ "$(wc -l <"$tmp/lanes")" -gt 1 ]; then
+                awk '{{ print $0 "\t" NR }}' "$tmp/lanes" >"$tmp/groups"
                 bcftools mpileup --no-BAQ -q 20 -Q 20 -d 1000 -a FORMAT/AD -f {input.fasta:q} -R {input.sites:q} \
-                    -G "$TMPDIR/groups" -Ou {input.bam:q} \
-                | bcftools query -f '%CHROM\t%POS\t%REF\t%ALT[\t%AD]\n' - > "$TMPDIR/counts"
+                    -G "$tmp/groups" -Ou {input.bam:q} \
+                    | bcftools query -f '%CHROM\t%POS\t%REF\t%ALT[\t%AD]\n' - >"$tmp/counts"
             else
-                : > "$TMPDIR/counts"
+                : >"$tmp/counts"
             fi
-            {params.python} "$GPD_LANES" --lanes "$(paste -s -d , "$TMPDIR/lanes")" --sites "$TMPDIR/sites" \
-                < "$TMPDIR/counts" > {output:q}
-            """,
-            rule="lanes",
-        )
+            {params.lanes} --lanes "$(paste -s -d , "$tmp/lanes")" --sites "$tmp/sites" \
+                <"$tmp/counts" >{output:q}
+        ) &>{log:q}
+        """
 
 
 rule call_genotypes:
@@ -166,21 +163,22 @@ rule call_genotypes:
         "../../../envs/bcftools.yaml"
     resources:
         mem_mb=2000,
+        pinned_step="qc",
     params:
+        **scripts("quality/genotypes.py"),
         every=lambda wildcards: max(1, called_bases() // 1000 // IDENTITY_SITES),
         common=" && INFO/AF>=0.05 && INFO/AF<=0.95" if config["calling"] == "joint" else "",
     shell:
-        bound(
-            "qc",
-            r"""
-            bcftools query -l {input.vcf:q} > "$TMPDIR/samples"
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            bcftools query -l {input.vcf:q} >"$tmp/samples"
             bcftools query -i 'TYPE="snp" && N_ALT=1 && (FILTER="PASS" || FILTER="."){params.common}' \
                 -f '%CHROM\t%POS[\t%GT:%AD]\n' {input.vcf:q} \
-            | {params.python} "$GPD_GENOTYPES" calls --every {params.every} --samples "$TMPDIR/samples" \
-                --genotypes {output.genotypes:q} --balance {output.balance:q}
-            """,
-            rule="call_genotypes",
-        )
+                | {params.genotypes} calls --every {params.every} --samples "$tmp/samples" \
+                    --genotypes {output.genotypes:q} --balance {output.balance:q}
+        ) &>{log:q}
+        """
 
 
 rule haploid_calls:
@@ -197,22 +195,24 @@ rule haploid_calls:
         "../../../envs/bcftools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="qc",
+    params:
+        **scripts("quality/haploid.py"),
     # where all is haploid the whole call set, else the regions that are: as those of a name without .bed, counted from 1
     shell:
-        bound(
-            "qc",
-            r"""
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
             for file in {input.ploidy:q}; do
                 case "$file" in *.bed) shift=1 ;; *) shift=0 ;; esac
                 awk -v shift="$shift" '!/^(#|@|track |browser )/ && NF {{ print $1 "\t" $2 + shift "\t" $3 }}' "$file"
-            done > "$TMPDIR/regions"
+            done >"$tmp/regions"
             only=()
-            if [ -s "$TMPDIR/regions" ]; then only=(-R "$TMPDIR/regions"); fi
+            if [ -s "$tmp/regions" ]; then only=(-R "$tmp/regions"); fi
             bcftools query "${{only[@]}}" -i 'GT="A"' -f '[%SAMPLE\t%FILTER\t%ID\t%REF\t%ALT\t%GT\n]' {input.vcf:q} \
-            | {params.python} "$GPD_HAPLOID" > {output:q}
-            """,
-            rule="haploid_calls",
-        )
+                | {params.haploid} >{output:q}
+        ) &>{log:q}
+        """
 
 
 rule identity_files:
@@ -243,19 +243,19 @@ rule identity:
         "../../../envs/bcftools.yaml"
     resources:
         mem_mb=2000,
+        pinned_step="qc",
+    params:
+        **scripts("quality/identity.py"),
     shell:
-        bound(
-            "qc",
-            r"""
+        r"""
+        (
             for known in {input.known:q}; do
                 bcftools query -l "$known" | paste -s
                 bcftools query -i 'N_ALT<2 && (TYPE="snp" || TYPE="ref")' -f '%CHROM\t%POS[\t%GT]\n' "$known"
             done \
-            | {params.python} "$GPD_IDENTITY" {input.files:q} > {output:q}
-            """,
-            rule="identity",
-            inputs="@{input.files:q}",
-        )
+                | {params.identity} {input.files:q} >{output:q}
+        ) &>{log:q}
+        """
 
 
 rule sex_check:
@@ -271,22 +271,23 @@ rule sex_check:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="qc",
     params:
+        **scripts("quality/verdicts.py", figures=FIGURES, columns=COLUMNS),
         sex_contigs=SEX_CONTIGS,
         sex=lambda wildcards: sexes[wildcards.sample],
         unjudged="warn" if config["qc"]["action"] == "warn" else "fail",
     # reads by contig, of the index: nothing is to be read
     shell:
-        bound(
-            "qc",
-            """
-            mkdir "$TMPDIR/contig_reads"
-            samtools idxstats {input.bam:q} > "$TMPDIR/contig_reads/all.txt"
-            printf '%s\\t%s\\n' {wildcards.sample:q}:{params.sex:q} "$TMPDIR/contig_reads/all.txt" > "$TMPDIR/files.tsv"
-            {params.python} "$GPD_FIGURES" --files "$TMPDIR/files.tsv" --called {input.called:q} {params.sex_contigs} \\
-                > "$TMPDIR/figures.json"
-            {params.python} "$GPD_VERDICTS" gate --columns "$GPD_COLUMNS" --figures "$TMPDIR/figures.json" \\
-                --thresholds '{{}}' --key ploidy_regions --unjudged-sex {params.unjudged} > {output:q}
-            """,
-            rule="sex_check",
-        )
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            mkdir "$tmp/contig_reads"
+            samtools idxstats {input.bam:q} >"$tmp/contig_reads/all.txt"
+            printf '%s\t%s\n' {wildcards.sample:q}:{params.sex:q} "$tmp/contig_reads/all.txt" >"$tmp/files.tsv"
+            {params.figures} --files "$tmp/files.tsv" --called {input.called:q} {params.sex_contigs} \
+                >"$tmp/figures.json"
+            {params.verdicts} gate --columns {params.columns} --figures "$tmp/figures.json" \
+                --thresholds '{{}}' --key ploidy_regions --unjudged-sex {params.unjudged} >{output:q}
+        ) &>{log:q}
+        """

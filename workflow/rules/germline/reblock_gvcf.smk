@@ -15,15 +15,12 @@ rule reblock_gvcf:
     threads: 1
     resources:
         mem_mb=4000,
+        pinned_step="haplotype_caller",
     params:
         **own_arguments("reblock_gvcf"),
         java=java,
     shell:
-        bound(
-            "haplotype_caller",
-            """
-            gatk --java-options "{params.java}" ReblockGVCF {params.own} -R {input.fasta:q} -V {input.gvcf:q} \\
-                --floor-blocks -GQB 20 -GQB 30 -GQB 40 --tmp-dir "$TMPDIR" -O {output.gvcf:q}
-            """,
-            rule="reblock_gvcf",
-        )
+        r"""
+        gatk --java-options "{params.java}" ReblockGVCF {params.own} -R {input.fasta:q} -V {input.gvcf:q} \
+            --floor-blocks -GQB 20 -GQB 30 -GQB 40 --tmp-dir "$TMPDIR" -O {output.gvcf:q} &>{log:q}
+        """

@@ -19,19 +19,16 @@ rule sites_only:
     threads: 1
     resources:
         mem_mb=4000,
+        pinned_step="variant_recalibration",
     params:
         java=java,
         excess_het=EXCESS_HET,
     shell:
-        bound(
-            "variant_recalibration",
-            f"""
-            gatk --java-options "{{params.java}}" VariantFiltration -R {{input.fasta:q}} -V {{input.vcf:q}} {OF_INTERVAL} \\
-                {{params.excess_het}} --sites-only-vcf-output --create-output-variant-index false \\
-                --tmp-dir "$TMPDIR" -O {{output:q}}
-            """,
-            rule="sites_only",
-        )
+        r"""
+        gatk --java-options "{params.java}" VariantFiltration -R {input.fasta:q} -V {input.vcf:q} -L {input.interval:q} --variant-output-filtering STARTS_IN \
+            {params.excess_het} --sites-only-vcf-output --create-output-variant-index false \
+            --tmp-dir "$TMPDIR" -O {output:q} &>{log:q}
+        """
 
 
 rule gather_sites:
@@ -45,5 +42,11 @@ rule gather_sites:
         "../../../envs/gatk4.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="variant_recalibration",
     shell:
-        bound("variant_recalibration", GATHER_INTERVALS, rule="gather_sites")
+        """
+        (
+            bcftools concat --naive -O z -o {output.vcf:q} {input.vcfs:q}
+            bcftools index --tbi {output.vcf:q}
+        ) &>{log:q}
+        """

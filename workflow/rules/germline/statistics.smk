@@ -3,10 +3,6 @@
 
 # of variants that pass the filters and that dbSNP does not name; an --include of stats itself leaves out genotypes
 novel = dict(novel="results/bcftools_stats/novel/{callset}.txt") if dbsnp else {}
-COUNT_NOVEL = r"""
-            bcftools view --include 'ID="."' -Ou {input:q} \
-            | bcftools stats --apply-filters PASS,. --samples - - > {output.novel:q}
-            """
 
 
 rule bcftools_stats:
@@ -23,14 +19,19 @@ rule bcftools_stats:
         "../../../envs/bcftools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="qc",
+    params:
+        novel=lambda wildcards, output: output.get("novel", ""),
     # MultiQC names what it shows by the file on the line ID
     shell:
-        bound(
-            "qc",
-            r"""
-            bcftools stats --apply-filters PASS,. --samples - {input:q} > {output.passed:q}
+        r"""
+        (
+            bcftools stats --apply-filters PASS,. --samples - {input:q} >{output.passed:q}
             bcftools stats --samples - {input:q} \
-            | sed 's/^ID\t0\t.*/ID\t0\tall records of {wildcards.callset}/' > {output.all:q}
-            """ + (COUNT_NOVEL if novel else ""),
-            rule="bcftools_stats",
-        )
+                | sed 's/^ID\t0\t.*/ID\t0\tall records of {wildcards.callset}/' >{output.all:q}
+            for novel in {params.novel:q}; do
+                bcftools view --include 'ID="."' -Ou {input:q} \
+                    | bcftools stats --apply-filters PASS,. --samples - - >"$novel"
+            done
+        ) &>{log:q}
+        """

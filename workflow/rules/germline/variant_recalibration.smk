@@ -18,6 +18,7 @@ rule variant_recalibration:
     resources:
         mem_mb=lambda wildcards: vqsr_mb(),
     params:
+        **scripts("germline/find_model.py"),
         **GATK,
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
         resources=resource_arguments(by_gatk("--resource", "-resource")),
@@ -26,24 +27,20 @@ rule variant_recalibration:
         tranches=tranches,
         gaussians=gaussians,
     shell:
-        bound(
-            "variant_recalibration",
-            by_gatk(
-                gatk4="""
-            model() {{
-                gatk --java-options "{params.java}" VariantRecalibrator -R {input.fasta:q} -V {input.vcf:q} \\
-                    {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
-                    --max-gaussians $gaussians --tmp-dir "$TMPDIR" \\
-                    -O {output.recal:q} --tranches-file {output.tranches:q}
-            }}
-            """,
-                gatk3="""
-            model() {{
-                {params.gatk3} -T VariantRecalibrator -R {input.fasta:q} -input {input.vcf:q} \\
-                    {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \\
-                    --maxGaussians $gaussians -recalFile {output.recal:q} -tranchesFile {output.tranches:q}
-            }}
-            """,
-            )
-            + FIND_MODEL,
+        by_gatk(
+            gatk4=r"""
+        {params.find_model} --vcf {input.vcf:q} --mode {wildcards.mode} --callset {wildcards.callset:q} \
+            --gaussians {params.gaussians} -- \
+            gatk --java-options "{params.java}" VariantRecalibrator -R {input.fasta:q} -V {input.vcf:q} \
+            {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \
+            --max-gaussians @gaussians --tmp-dir "$TMPDIR" \
+            -O {output.recal:q} --tranches-file {output.tranches:q} &> {log:q}
+        """,
+            gatk3=r"""
+        {params.find_model} --vcf {input.vcf:q} --mode {wildcards.mode} --callset {wildcards.callset:q} \
+            --gaussians {params.gaussians} -- \
+            {params.gatk3} -T VariantRecalibrator -R {input.fasta:q} -input {input.vcf:q} \
+            {params.resources} {params.annotations} {params.tranches} -mode {params.gatk_mode} \
+            --maxGaussians @gaussians -recalFile {output.recal:q} -tranchesFile {output.tranches:q} &> {log:q}
+        """,
         )

@@ -17,20 +17,17 @@ rule base_recalibrator:
     threads: 32
     resources:
         mem_mb=gatk3_mb,
+        pinned_step="base_recalibration",
     params:
         **GATK3,
         **own_arguments("base_recalibrator"),
         known=lambda wildcards, input: repeat("-knownSites", input.known),
         intervals=lambda wildcards, input: repeat("-L", input.intervals),
     shell:
-        bound(
-            "base_recalibration",
-            """
-            {params.gatk3} -T BaseRecalibrator {params.own} -nct {threads} -R {input.fasta:q} -I {input.bam:q} \\
-                {params.known} {params.intervals} -o {output:q}
-            """,
-            rule="base_recalibrator",
-        )
+        r"""
+        {params.gatk3} -T BaseRecalibrator {params.own} -nct {threads} -R {input.fasta:q} -I {input.bam:q} \
+            {params.known} {params.intervals} -o {output:q} &>{log:q}
+        """
 
 
 rule base_recalibration:
@@ -51,23 +48,18 @@ rule base_recalibration:
         mem_mb=gatk3_mb,
         shard_mib=16,
     params:
+        **scatter_parameters(),
+        **checks("reads/count_reads.py"),
         **GATK3,
         **own_arguments("base_recalibration"),
     # The regions that are called play no part here: the final alignment keeps every read.
     shell:
-        scattered(
-            "base_recalibration",
-            """
-            {params.gatk3} -T PrintReads {params.own} -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} "${{regions[@]}}" \\
-                -BQSR {input.table:q} -o "$shard"
-            """,
-            gather=GATHER_BAM,
-            finish="""
-            {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}
-            """,
-            over="{input.bam:q}",
-            whole="{output.bam:q}",
-            suffix=".bam",
-            n_free="{input.n_free:q}",
-            options="--unmapped --copied",
-        )
+        r"""
+        (
+            {params.scatter} --over {input.bam:q} --intervals {input.n_free:q} --unmapped --copied \
+                --suffix .bam --gather bam --out {output.bam:q} --log {log:q} {params.scattering} -- \
+                {params.gatk3} -T PrintReads {params.own} -nct @threads -R {input.fasta:q} -I {input.bam:q} @regions \
+                -BQSR {input.table:q} -o @shard
+            {params.count_reads} sample --bam {output.bam:q} {input.counts:q}
+        ) &>{log:q}
+        """

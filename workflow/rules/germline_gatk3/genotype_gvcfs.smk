@@ -21,22 +21,15 @@ rule genotype_gvcfs:
         mem_mb=16000,
         shard_mib=1,
     params:
+        **scatter_parameters(),
         **GATK3,
         **own_arguments("genotype_gvcfs"),
         dbsnp=names_ids,
         gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
     shell:
-        scattered(
-            "genotype_gvcfs",
-            """
-            {params.gatk3} -T GenotypeGVCFs {params.dbsnp} {params.own} -nt $GPD_THREADS -R {input.fasta:q} {params.gvcfs} "${{regions[@]}}" \\
-                -o "$shard"
-            """,
-            gather=GATHER_VCF,
-            over="{input.gvcfs[0]:q}",
-            whole="{output.vcf:q}",
-            suffix=".vcf.gz",
-            n_free="{input.called:q}",
-            options="--intervals={input.intervals:q} --clip {input.fasta:q}",
-            inputs="{input.gvcfs:q}",
-        )
+        r"""
+        {params.scatter} --over {input.gvcfs[0]:q} --intervals {input.called:q} --regions={input.intervals:q} --clip {input.fasta:q} \
+            --suffix .vcf.gz --gather vcf --out {output.vcf:q} --log {log:q} {params.scattering} -- \
+            {params.gatk3} -T GenotypeGVCFs {params.dbsnp} {params.own} -nt @threads -R {input.fasta:q} {params.gvcfs} @regions \
+            -o @shard &>{log:q}
+        """

@@ -19,19 +19,13 @@ rule haplotype_caller:
         mem_mb=gatk3_mb,
         shard_mib=4,
     params:
+        **scatter_parameters(),
         **GATK3,
         **own_arguments("haplotype_caller"),
     shell:
-        scattered(
-            "haplotype_caller",
-            """
-            {params.gatk3} -T HaplotypeCaller {params.own} -nct $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
-                --emitRefConfidence GVCF "${{regions[@]}}" -o "$shard"
-            """,
-            gather=GATHER_GVCF,
-            over="{input.bam:q}",
-            whole="{output.gvcf:q}",
-            suffix=".g.vcf.gz",
-            n_free="{input.called:q}",
-            options="--intervals={input.intervals:q} --clip {input.fasta:q}",
-        )
+        r"""
+        {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} --clip {input.fasta:q} \
+            --suffix .g.vcf.gz --gather gvcf --out {output.gvcf:q} --log {log:q} {params.scattering} -- \
+            {params.gatk3} -T HaplotypeCaller {params.own} -nct @threads -R {input.fasta:q} -I {input.bam:q} \
+            --emitRefConfidence GVCF @regions -o @shard &>{log:q}
+        """

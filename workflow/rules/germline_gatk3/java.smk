@@ -12,17 +12,15 @@ tried = gatk3_java.walkers(config) if workflow.is_main_process else []
 java8, reason = gatk3_java.start(jar, config["gatk3_java"], os.environ, tried, by_conda)
 if reason:
     sys.exit(f"config: gatk3_jar{jar and f' {jar}'}: {reason}")
-environment |= dict(GPD_JAVA8=java8)
 
 
 def gatk3(wildcards, threads, resources):
     """GATK 3 up to its walker: the jar that the config names, or a wrapper as conda's, which takes JVM options itself.
 
-    Where its Java is depends on the machine, so that comes through the environment. Its JVM compiles as it comes, for no
-    other way was measured.
+    Its JVM compiles as it comes, for no other way was measured.
     """
     options = f'{java(wildcards, threads, resources, compiler=None)} -Djava.io.tmpdir="$TMPDIR"'
-    return f'"$GPD_JAVA8" {options} -jar {shlex.quote(jar)}' if jar else f"gatk3 {options}"
+    return f"{shlex.quote(java8)} {options} -jar {shlex.quote(jar)}" if jar else f"gatk3 {options}"
 
 
 # parameters of every rule here; another jar makes other results

@@ -20,24 +20,16 @@ rule realigner_targets:
         mem_mb=gatk3_mb,
         shard_mib=16,
     params:
+        **scatter_parameters(),
         **GATK3,
         known=lambda wildcards, input: repeat("-known", input.known),
     shell:
-        scattered(
-            "realigner_targets",
-            """
-            {params.gatk3} -T RealignerTargetCreator -nt $GPD_THREADS -R {input.fasta:q} -I {input.bam:q} \\
-                {params.known} "${{regions[@]}}" -o "$shard"
-            """,
-            gather="""
-            xargs -d '\\n' -a "$list" cat -- > {output:q}
-            """,
-            over="{input.bam:q}",
-            whole="{output:q}",
-            suffix=".intervals",
-            n_free="{input.called:q}",
-            options="--intervals={input.intervals:q}",
-        )
+        r"""
+        {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} \
+            --suffix .intervals --gather lines --out {output:q} --log {log:q} {params.scattering} -- \
+            {params.gatk3} -T RealignerTargetCreator -nt @threads -R {input.fasta:q} -I {input.bam:q} \
+            {params.known} @regions -o @shard &>{log:q}
+        """
 
 
 rule realign_indels:
@@ -60,23 +52,18 @@ rule realign_indels:
         mem_mb=8000,
         shard_mib=16,
     params:
+        **scatter_parameters(),
+        **checks("reads/count_reads.py"),
         **GATK3,
         is_final=is_final("realign_indels"),
         known=lambda wildcards, input: repeat("-known", input.known),
     shell:
-        scattered(
-            "realign_indels",
-            """
-            {params.gatk3} -T IndelRealigner -R {input.fasta:q} -I {input.bam:q} {params.known} \\
-                "${{regions[@]}}" -targetIntervals {input.targets:q} -o "$shard"
-            """,
-            gather=GATHER_BAM,
-            finish="""
-            if {params.is_final}; then {params.python} "$GPD_READS" sample --bam {output.bam:q} {input.counts:q}; fi
-            """,
-            over="{input.bam:q}",
-            whole="{output.bam:q}",
-            suffix=".bam",
-            n_free="{input.n_free:q}",
-            options="--unmapped --copied",
-        )
+        r"""
+        (
+            {params.scatter} --over {input.bam:q} --intervals {input.n_free:q} --unmapped --copied \
+                --suffix .bam --gather bam --out {output.bam:q} --log {log:q} {params.scattering} -- \
+                {params.gatk3} -T IndelRealigner -R {input.fasta:q} -I {input.bam:q} {params.known} \
+                @regions -targetIntervals {input.targets:q} -o @shard
+            if {params.is_final}; then {params.count_reads} sample --bam {output.bam:q} {input.counts:q}; fi
+        ) &>{log:q}
+        """

@@ -12,12 +12,13 @@ rule splice_sites:
         "../../../envs/hisat2.yaml"
     resources:
         mem_mb=2000,
+        pinned_step="reference",
+    params:
+        **scripts("tuxedo/annotation.py"),
     shell:
-        bound(
-            "reference",
-            '{params.python} "$GPD_ANNOTATION" splice-sites < {input:q} > {output:q}',
-            rule="splice_sites",
-        )
+        """
+        {params.annotation} splice-sites <{input:q} >{output:q} 2>{log:q}
+        """
 
 
 rule hisat2_index:
@@ -32,14 +33,11 @@ rule hisat2_index:
     threads: 8
     resources:
         mem_mb=8000,
+        pinned_step="reference",
     params:
         index=lambda wildcards, output: index_prefix(output),
     shell:
-        bound(
-            "reference",
-            "hisat2-build-s --quiet -p {threads} {input:q} {params.index:q}",
-            rule="hisat2_index",
-        )
+        "hisat2-build-s --quiet -p {threads} {input:q} {params.index:q} &> {log:q}"
 
 
 rule align:
@@ -60,6 +58,7 @@ rule align:
     resources:
         mem_mb=16000,
     params:
+        **checks("reads/count_reads.py", "reads/mapping_rates.py"),
         index=lambda wildcards, input: index_prefix(input.index),
         reads=hisat2_reads,
         strandness=hisat2_strandness,
@@ -68,21 +67,24 @@ rule align:
     # HISAT2 reads through count_reads.py, which counts records, while flagstat counts what goes to the sorter. The script
     # named hisat2 takes no pipes, and would hand the paths to a shell unquoted; hisat2-align-s is what it starts.
     shell:
-        bound(
-            "align",
-            """
-            reads() {{ {params.python} "$GPD_READS" "$@"; }}
-            stream() {{ reads stream --names --counts "$TMPDIR" "$1"; }}
-            hisat2-align-s -p {threads} --dta-cufflinks {params.strandness} \\
-                --rg-id {wildcards.sample:q} --rg SM:{wildcards.sample:q} \\
-                --known-splicesite-infile {input.splice_sites:q} --new-summary --summary-file {output.summary:q} \\
-                -x {params.index:q} {params.reads} \\
-            | samtools view -u - \\
-            | tee >(samtools flagstat -O json - > "$TMPDIR/flagstat"; true) \\
-            | samtools sort -@ {threads} -m $(({resources.mem_mb} / 4 / {threads}))M -T "$TMPDIR/sort" \\
-                -o {output.bam:q} -
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            reads() {{ {params.count_reads} "$@"; }}
+            stream() {{ reads stream --names --counts "$tmp" "$1"; }}
+            hisat2-align-s -p {threads} --dta-cufflinks {params.strandness} \
+                --rg-id {wildcards.sample:q} --rg SM:{wildcards.sample:q} \
+                --known-splicesite-infile {input.splice_sites:q} --new-summary --summary-file {output.summary:q} \
+                -x {params.index:q} {params.reads} \
+                | samtools view -u - \
+                | tee >(
+                    samtools flagstat -O json - >"$tmp/flagstat"
+                    true
+                ) \
+                | samtools sort -@ {threads} -m $(({resources.mem_mb} / 4 / {threads}))M -T "$tmp/sort" \
+                    -o {output.bam:q} -
             samtools index {output.bam:q}
-            reads unit --counts "$TMPDIR" --lanes {params.lanes} --output {output.counts:q} {input.reads:q}
-            {params.python} "$GPD_MAPPING_RATES" sample --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
-            """,
-        )
+            reads unit --counts "$tmp" --lanes {params.lanes} --output {output.counts:q} {input.reads:q}
+            {params.mapping_rates} sample --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
+        ) &>{log:q}
+        """

@@ -17,12 +17,9 @@ rule transcript_sequences:
         "../../../envs/gffread.yaml"
     resources:
         mem_mb=2000,
+        pinned_step="reference",
     shell:
-        bound(
-            "reference",
-            "gffread {input.genes:q} -g {input.fasta:q} -w {output:q}",
-            rule="transcript_sequences",
-        )
+        "gffread {input.genes:q} -g {input.fasta:q} -w {output:q} &> {log:q}"
 
 
 rule bowtie2_index:
@@ -41,18 +38,17 @@ rule bowtie2_index:
         "../../../envs/tophat.yaml"
     resources:
         mem_mb=8000,
+        pinned_step="reference",
     params:
         index=lambda wildcards, output: index_prefix(output),
     # TopHat looks for the sequences beside their index.
     shell:
-        bound(
-            "reference",
-            """
+        """
+        (
             ln -sf ../{wildcards.sequences}.fa {params.index:q}.fa
             bowtie2-build --quiet {input:q} {params.index:q}
-            """,
-            rule="bowtie2_index",
-        )
+        ) &>{log:q}
+        """
 
 
 rule inner_distance:
@@ -69,20 +65,21 @@ rule inner_distance:
     threads: 4
     resources:
         mem_mb=4000,
+        pinned_step="align",
     params:
+        **scripts("tuxedo/fragment_lengths.py"),
         index=lambda wildcards, input: index_prefix(input.index),
     shell:
-        bound(
-            "align",
-            """
-            fragments() {{ {params.python} "$GPD_FRAGMENTS" "$@"; }}
-            fragments first --reads 20000 {input.fq1:q} {input.fq2:q} "$TMPDIR/1.fq" "$TMPDIR/2.fq"
-            bowtie2 -p {threads} --no-discordant --no-mixed --no-unal --no-head -X 2000 \\
-                -x {params.index:q} -1 "$TMPDIR/1.fq" -2 "$TMPDIR/2.fq" > "$TMPDIR/pairs.sam"
-            fragments distance < "$TMPDIR/pairs.sam" > {output:q}
-            """,
-            rule="inner_distance",
-        )
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            fragments() {{ {params.fragment_lengths} "$@"; }}
+            fragments first --reads 20000 {input.fq1:q} {input.fq2:q} "$tmp/1.fq" "$tmp/2.fq"
+            bowtie2 -p {threads} --no-discordant --no-mixed --no-unal --no-head -X 2000 \
+                -x {params.index:q} -1 "$tmp/1.fq" -2 "$tmp/2.fq" >"$tmp/pairs.sam"
+            fragments distance <"$tmp/pairs.sam" >{output:q}
+        ) &>{log:q}
+        """
 
 
 rule tophat2:
@@ -102,7 +99,9 @@ rule tophat2:
     threads: 1
     resources:
         mem_mb=16000,
+        pinned_step="align",
     params:
+        **scripts("tuxedo/empty_bam.py"),
         index=lambda wildcards, input: index_prefix(input.index),
         links=tophat_links,
         reads=tophat_reads,
@@ -111,23 +110,22 @@ rule tophat2:
         library=config["strandedness"].replace("auto", "fr-unstranded"),
         novel="--no-novel-juncs" if config["assembly"] == "reference_only" else "",
     shell:
-        bound(
-            "align",
-            """
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
             {params.links}
             tophat2 -p {threads} {params.distance} --library-type {params.library} -G {input.genes:q} \
-                {params.novel} -o "$TMPDIR/out" {params.index:q} {params.reads} \\
-            || {{ status=$?; (cd "$TMPDIR/out/logs" && tail -n 5 *prep_reads*.log) >&2 || true; exit $status; }}
-            mv "$TMPDIR/out/align_summary.txt" {output.summary:q}
-            mv "$TMPDIR/out/accepted_hits.bam" {output.mapped:q}
-            if [ -e "$TMPDIR/out/unmapped.bam" ]; then
-                mv "$TMPDIR/out/unmapped.bam" {output.unmapped:q}
+                {params.novel} -o "$tmp/out" {params.index:q} {params.reads} \
+                || {{ status=$?; (cd "$tmp/out/logs" && tail -n 5 *prep_reads*.log) >&2 || true; exit $status; }}
+            mv "$tmp/out/align_summary.txt" {output.summary:q}
+            mv "$tmp/out/accepted_hits.bam" {output.mapped:q}
+            if [ -e "$tmp/out/unmapped.bam" ]; then
+                mv "$tmp/out/unmapped.bam" {output.unmapped:q}
             else
-                {params.python} "$GPD_EMPTY_BAM" > {output.unmapped:q}
+                {params.empty_bam} >{output.unmapped:q}
             fi
-            """,
-            rule="tophat2",
-        )
+        ) &>{log:q}
+        """
 
 
 rule align:
@@ -147,20 +145,21 @@ rule align:
     resources:
         mem_mb=1000,
     params:
+        **checks("reads/count_reads.py", "reads/mapping_rates.py"),
         lanes=lanes,
         min_mapped=min_mapped,
     shell:
-        bound(
-            "align",
-            """
-            reads() {{ {params.python} "$GPD_READS" "$@"; }}
-            for fastq in {input.reads:q}; do reads stream --counts "$TMPDIR" "$fastq" | wc -l; done
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            reads() {{ {params.count_reads} "$@"; }}
+            for fastq in {input.reads:q}; do reads stream --counts "$tmp" "$fastq" | wc -l; done
             {{ samtools view -h {input.mapped:q}; samtools view {input.unmapped:q}; }} \
-            | samtools flagstat -O json - > "$TMPDIR/flagstat"
-            reads unit --counts "$TMPDIR" --lanes {params.lanes} --output {output.counts:q} {input.reads:q} \
-            || {{ echo "error: TopHat lost reads of {wildcards.sample}, or they are damaged (see above)" >&2; exit 1; }}
-            {params.python} "$GPD_MAPPING_RATES" sample --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
+                | samtools flagstat -O json - >"$tmp/flagstat"
+            reads unit --counts "$tmp" --lanes {params.lanes} --output {output.counts:q} {input.reads:q} \
+                || {{ echo "error: TopHat lost reads of {wildcards.sample}, or they are damaged (see above)" >&2; exit 1; }}
+            {params.mapping_rates} sample --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
             cp {input.mapped:q} {output.bam:q}
             samtools index {output.bam:q}
-            """,
-        )
+        ) &>{log:q}
+        """

@@ -14,23 +14,25 @@ rule annotation:
         "../../../envs/gffread.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="reference",
+    params:
+        **scripts("tuxedo/annotation.py"),
     # gffread reads no compressed files; GTF does not pass through it, which would lose attributes.
     shell:
-        bound(
-            "reference",
-            """
-            gzip -cdf -- {input.annotation:q} > "$TMPDIR/annotation"
-            genes=$TMPDIR/annotation names=
-            if grep -m 1 -qE '^##gff-version 3|^[^#].*\t(ID|Parent|Name)=' "$TMPDIR/annotation"; then
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            gzip -cdf -- {input.annotation:q} >"$tmp/annotation"
+            genes=$tmp/annotation names=
+            if grep -m 1 -qE '^##gff-version 3|^[^#].*\t(ID|Parent|Name)=' "$tmp/annotation"; then
                 echo "GFF3: gffread converts it to GTF" >&2
-                gffread "$TMPDIR/annotation" -T -o "$TMPDIR/genes.gtf"
-                genes=$TMPDIR/genes.gtf names=yes
+                gffread "$tmp/annotation" -T -o "$tmp/genes.gtf"
+                genes=$tmp/genes.gtf names=yes
             fi
-            {params.python} "$GPD_ANNOTATION" genes --fai {input.fai:q} ${{names:+--gff3 "$TMPDIR/annotation"}} \\
-                < "$genes" > {output:q}
-            """,
-            rule="annotation",
-        )
+            {params.annotation} genes --fai {input.fai:q} ${{names:+--gff3 "$tmp/annotation"}} \
+                <"$genes" >{output:q}
+        ) &>{log:q}
+        """
 
 
 rule mask:
@@ -47,18 +49,18 @@ rule mask:
         "../../../envs/gffread.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="reference",
     params:
+        **scripts("tuxedo/annotation.py"),
         biotypes=config["mask_biotypes"],
     shell:
-        bound(
-            "reference",
-            """
+        """
+        (
             for mask in {input.mask:q}; do
-                gzip -cdf -- "$mask" | {params.python} "$GPD_ANNOTATION" genes --fai {input.fai:q}
-            done > {output:q}
+                gzip -cdf -- "$mask" | {params.annotation} genes --fai {input.fai:q}
+            done >{output:q}
             for genes in {input.genes:q}; do
-                {params.python} "$GPD_ANNOTATION" masked {params.biotypes:q} < "$genes"
-            done >> {output:q}
-            """,
-            rule="mask",
-        )
+                {params.annotation} masked {params.biotypes:q} <"$genes"
+            done >>{output:q}
+        ) &>{log:q}
+        """

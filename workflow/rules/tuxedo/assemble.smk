@@ -19,18 +19,19 @@ rule assemble:
     resources:
         mem_mb=8000,
     params:
+        **scripts("tuxedo/library_type.py"),
         guide='--GTF-guide "$genes"' if config["assembly"] == "guided" else "",
         library=LIBRARY,
         passed_over=PASSED_OVER,
     shell:
-        bound(
-            "assemble",
-            """
-            library=$({params.python} "$GPD_LIBRARY_TYPE" library {wildcards.sample:q} < {input.strands:q})
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            library=$({params.library_type} library {wildcards.sample:q} <{input.strands:q})
             genes={input.genes:q} fasta={input.fasta:q} mask={input.mask:q}
-            cufflinks --quiet --no-update-check -p {threads} --library-type "$library" {params.library} {params.guide} \\
-                {params.passed_over} -o "$TMPDIR" {input.bam:q}
-            mv "$TMPDIR/skipped.gtf" {output.skipped:q}
-            mv "$TMPDIR/transcripts.gtf" {output.gtf:q}
-            """,
-        )
+            cufflinks --quiet --no-update-check -p {threads} --library-type "$library" {params.library} {params.guide} \
+                {params.passed_over} -o "$tmp" {input.bam:q}
+            mv "$tmp/skipped.gtf" {output.skipped:q}
+            mv "$tmp/transcripts.gtf" {output.gtf:q}
+        ) &>{log:q}
+        """

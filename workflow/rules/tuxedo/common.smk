@@ -55,18 +55,6 @@ if workflow.is_main_process and PLANS:
         logger.warning(f"warning: {warning}")
 
 
-environment |= dict(
-    GPD_ANNOTATION=source("tuxedo/annotation.py"),
-    GPD_EMPTY_BAM=source("tuxedo/empty_bam.py"),
-    GPD_EXPRESSION=source("tuxedo/cuffdiff_tables.py"),
-    GPD_FRAGMENTS=source("tuxedo/fragment_lengths.py"),
-    GPD_LIBRARY_TYPE=source("tuxedo/library_type.py"),
-    GPD_SKIPPED_LOCI=source("tuxedo/skipped_loci.py"),
-    GPD_STRANDEDNESS=source("tuxedo/strandedness.py"),
-    GPD_CUMMERBUND=source("tuxedo/cummerbund.R"),
-)
-
-
 def sample_reads(wildcards):
     """All FASTQ files of a sample, lane by lane, R1 before R2."""
     return [unit[mate] for unit in units[wildcards.sample].values() for mate in ("fq1", "fq2") if unit[mate]]
@@ -214,7 +202,7 @@ def tophat_files(wildcards):
 
 def tophat_links(wildcards):
     return "; ".join(
-        f'ln -s "$(realpath -- {shlex.quote(fastq)})" "$TMPDIR/{name}"'
+        f'ln -s "$(realpath -- {shlex.quote(fastq)})" "$tmp/{name}"'
         for lanes in tophat_files(wildcards)
         for fastq, name in lanes
     )
@@ -222,4 +210,4 @@ def tophat_links(wildcards):
 
 def tophat_reads(wildcards):
     """A comma list of R1, and one of R2 where there are pairs."""
-    return " ".join(",".join(f'"$TMPDIR/{name}"' for _, name in lanes) for lanes in tophat_files(wildcards) if lanes)
+    return " ".join(",".join(f'"$tmp/{name}"' for _, name in lanes) for lanes in tophat_files(wildcards) if lanes)

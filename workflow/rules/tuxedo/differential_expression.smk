@@ -19,6 +19,7 @@ rule differential_expression:
     resources:
         mem_mb=16000,
     params:
+        **checks("tuxedo/cuffdiff_tables.py"),
         labels=",".join(conditions),
         groups=list(conditions.values()),
         replicates=replicates,
@@ -32,26 +33,25 @@ rule differential_expression:
     # thread alone can't. A build of cuffdiff that crashes at its end leaves tables that are empty or cut off, so they are
     # looked at too. Of its progress sed leaves the lines with times, and drops a bar that is drawn anew for each locus.
     shell:
-        bound(
-            "differential_expression",
-            """
+        r"""
+        (
             library=$(cat {input.library:q})
-            folder={params.folder:q} fasta={input.fasta:q}
-            compare() {{
-                cuffdiff --no-update-check -p $GPD_THREADS --library-type "$library" {params.library} -L {params.labels:q} \\
-                    --library-norm-method {params.normalization} --dispersion-method {params.dispersion} \\
-                    --FDR {params.fdr} --min-alignment-count {params.min_alignments} \\
-                    -o "$folder" {input.transcripts:q} {params.replicates} 2>&1 \\
-                | sed -u 's/.*\\r//; /^> Process/d'
-            }}
+            folder={params.folder:q} fasta={input.fasta:q} threads={threads}
+            compare() (
+                cuffdiff --no-update-check -p "$threads" --library-type "$library" {params.library} -L {params.labels:q} \
+                    --library-norm-method {params.normalization} --dispersion-method {params.dispersion} \
+                    --FDR {params.fdr} --min-alignment-count {params.min_alignments} \
+                    -o "$folder" {input.transcripts:q} {params.replicates} 2>&1 \
+                    | sed -u 's/.*\r//; /^> Process/d'
+            )
             status=0
             compare || status=$?
-            if [ "$status" -eq 139 ] && [ "$GPD_THREADS" -gt 1 ]; then
-                echo "cuffdiff crashed on $GPD_THREADS threads, and begins anew on one"
+            if [ "$status" -eq 139 ] && [ "$threads" -gt 1 ]; then
+                echo "cuffdiff crashed on $threads threads, and begins anew on one"
                 status=0
-                GPD_THREADS=1 compare || status=$?
+                threads=1 compare || status=$?
             fi
-            {params.python} "$GPD_EXPRESSION" check --conditions {params.labels:q} "$folder"
+            {params.cuffdiff_tables} check --conditions {params.labels:q} "$folder"
             exit "$status"
-            """,
-        )
+        ) &>{log:q}
+        """

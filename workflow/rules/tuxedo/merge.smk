@@ -17,12 +17,12 @@ rule merge:
     resources:
         mem_mb=8000,
     shell:
-        bound(
-            "merge",
-            """
-            printf '%s\\n' {input.assemblies:q} > "$TMPDIR/assemblies.txt"
-            cuffmerge -p {threads} --ref-gtf {input.genes:q} --ref-sequence {input.fasta:q} \\
-                -o "$TMPDIR" "$TMPDIR/assemblies.txt"
-            mv "$TMPDIR/merged.gtf" {output:q}
-            """,
-        )
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            printf '%s\n' {input.assemblies:q} >"$tmp/assemblies.txt"
+            cuffmerge -p {threads} --ref-gtf {input.genes:q} --ref-sequence {input.fasta:q} \
+                -o "$tmp" "$tmp/assemblies.txt"
+            mv "$tmp/merged.gtf" {output:q}
+        ) &>{log:q}
+        """

@@ -1,11 +1,7 @@
 # Which sample is wrong: a row for each with a verdict; and expression by gene, of which some of it is. None holds up a step,
 # unless samples that fail shall be dropped or stop the run (qc.action).
 
-environment |= dict(
-    GPD_FIGURES=source("quality/rna_figures.py"),
-    GPD_MATRICES=source("tuxedo/expression.py"),
-    GPD_READ_FEATURES=source("tuxedo/read_features.py"),
-)
+FIGURES = "quality/rna_figures.py"
 group_of = {row["sample_name"]: row["condition"] for row in cohort.samples}
 COUNTS = expand("results/gene_counts/{sample}.tsv", sample=samples)
 of_alignments = [f"results/{rule}/{{sample}}.json" for rule in ("align", "read_strands", "read_features")]
@@ -32,14 +28,13 @@ rule read_features:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=2000,
+        pinned_step="qc",
+    params:
+        **scripts("tuxedo/read_features.py"),
     shell:
-        bound(
-            "qc",
-            """
-            {params.python} "$GPD_READ_FEATURES" --genes {input.genes:q} --bam {input.bam:q} > {output:q}
-            """,
-            rule="read_features",
-        )
+        """
+        {params.read_features} --genes {input.genes:q} --bam {input.bam:q} >{output:q} 2>{log:q}
+        """
 
 
 rule gene_counts:
@@ -58,26 +53,27 @@ rule gene_counts:
     threads: 1
     resources:
         mem_mb=2000,
+        pinned_step="qc",
     params:
+        **scripts("tuxedo/library_type.py", "tuxedo/expression.py"),
         pairs=lambda wildcards: "-p --countReadPairs" if is_paired(wildcards.sample) else "",
     # featureCounts takes a file without alignments for another library than was said
     shell:
-        bound(
-            "qc",
-            """
-            strand=$({params.python} "$GPD_LIBRARY_TYPE" featurecounts < {input.strands:q})
-            {params.python} "$GPD_MATRICES" exons < {input.genes:q} > "$TMPDIR/exons.saf"
-            samtools idxstats {input.bam:q} > "$TMPDIR/contigs"
-            if awk '$3 + $4 {{ found = 1 }} END {{ exit !found }}' "$TMPDIR/contigs"; then
-                featureCounts -T {threads} {params.pairs} -s "$strand" -F SAF -a "$TMPDIR/exons.saf" \\
-                    --tmpDir "$TMPDIR" -o "$TMPDIR/counts" {input.bam:q}
-                {params.python} "$GPD_MATRICES" table --exons "$TMPDIR/exons.saf" --counts "$TMPDIR/counts" > {output:q}
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            strand=$({params.library_type} featurecounts <{input.strands:q})
+            {params.expression} exons <{input.genes:q} >"$tmp/exons.saf"
+            samtools idxstats {input.bam:q} >"$tmp/contigs"
+            if awk '$3 + $4 {{ found = 1 }} END {{ exit !found }}' "$tmp/contigs"; then
+                featureCounts -T {threads} {params.pairs} -s "$strand" -F SAF -a "$tmp/exons.saf" \
+                    --tmpDir "$tmp" -o "$tmp/counts" {input.bam:q}
+                {params.expression} table --exons "$tmp/exons.saf" --counts "$tmp/counts" >{output:q}
             else
-                {params.python} "$GPD_MATRICES" table --exons "$TMPDIR/exons.saf" > {output:q}
+                {params.expression} table --exons "$tmp/exons.saf" >{output:q}
             fi
-            """,
-            rule="gene_counts",
-        )
+        ) &>{log:q}
+        """
 
 
 rule expression_files:
@@ -110,13 +106,11 @@ rule expression:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=2000,
+        pinned_step="qc",
+    params:
+        **scripts("tuxedo/expression.py"),
     shell:
-        bound(
-            "qc",
-            """
-            {params.python} "$GPD_MATRICES" matrices --annotation {input.genes:q} --files {input.files:q} \\
-                --counts {output.counts:q} --tpm {output.tpm:q} --genes {output.genes:q}
-            """,
-            rule="expression",
-            inputs="{input.genes:q} @{input.files:q}",
-        )
+        r"""
+        {params.expression} matrices --annotation {input.genes:q} --files {input.files:q} \
+            --counts {output.counts:q} --tpm {output.tpm:q} --genes {output.genes:q} &>{log:q}
+        """

@@ -18,16 +18,17 @@ rule quantify:
     resources:
         mem_mb=8000,
     params:
+        **scripts("tuxedo/library_type.py"),
         library=LIBRARY,
         passed_over=PASSED_OVER,
     shell:
-        bound(
-            "quantify",
-            """
-            library=$({params.python} "$GPD_LIBRARY_TYPE" library {wildcards.sample:q} < {input.strands:q})
+        r"""
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            library=$({params.library_type} library {wildcards.sample:q} <{input.strands:q})
             fasta={input.fasta:q} mask={input.mask:q}
-            cuffquant --quiet --no-update-check -p {threads} --library-type "$library" {params.library} \\
-                {params.passed_over} -o "$TMPDIR" {input.transcripts:q} {input.bam:q}
-            mv "$TMPDIR/abundances.cxb" {output:q}
-            """,
-        )
+            cuffquant --quiet --no-update-check -p {threads} --library-type "$library" {params.library} \
+                {params.passed_over} -o "$tmp" {input.transcripts:q} {input.bam:q}
+            mv "$tmp/abundances.cxb" {output:q}
+        ) &>{log:q}
+        """

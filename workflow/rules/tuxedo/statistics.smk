@@ -15,17 +15,15 @@ rule read_strands:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="qc",
     params:
+        **scripts("tuxedo/strandedness.py"),
         declared=config["strandedness"],
     shell:
-        bound(
-            "qc",
-            """
-            {params.python} "$GPD_STRANDEDNESS" --declared {params.declared} --genes {input.genes:q} \\
-                --bam {input.bam:q} > {output:q}
-            """,
-            rule="read_strands",
-        )
+        r"""
+        {params.strandedness} --declared {params.declared} --genes {input.genes:q} \
+            --bam {input.bam:q} >{output:q} 2>{log:q}
+        """
 
 
 rule library_type:
@@ -40,14 +38,15 @@ rule library_type:
         "../../../envs/samtools.yaml"
     resources:
         mem_mb=1000,
+        pinned_step="qc",
+    params:
+        **scripts("tuxedo/library_type.py"),
     shell:
-        bound(
-            "qc",
-            """
-            printf '%s\\n' {input:q} | {params.python} "$GPD_LIBRARY_TYPE" libraries > {output:q}
-            """,
-            rule="library_type",
-        )
+        r"""
+        (
+            printf '%s\n' {input:q} | {params.library_type} libraries >{output:q}
+        ) 2>{log:q}
+        """
 
 
 rule skipped_loci:
@@ -71,14 +70,14 @@ rule skipped_loci:
     conda:
         "../../../envs/samtools.yaml"
     params:
+        **scripts("tuxedo/skipped_loci.py"),
         names=names_of_input,
         most=config["max_bundle_frags"],
         compared=lambda wildcards, input: repeat("--compared", {str(Path(path).parent) for path in input.compared}),
     shell:
-        """
-        {params.exports}
-        paste <(printf '%s\\n' {params.names:q}) <(printf '%s\\n' {input.skipped:q}) \
-            | {params.python} "$GPD_SKIPPED_LOCI" --most {params.most} {params.compared} \
+        r"""
+        paste <(printf '%s\n' {params.names:q}) <(printf '%s\n' {input.skipped:q}) \
+            | {params.skipped_loci} --most {params.most} {params.compared} \
                 --loci {output.loci:q} --log {log:q} >{output.table:q}
         """
 
@@ -95,10 +94,10 @@ rule strandedness:
     conda:
         "../../../envs/samtools.yaml"
     params:
+        **scripts("tuxedo/library_type.py"),
         names=names_of_input,
     shell:
-        """
-        {params.exports}
-        paste <(printf '%s\\n' {params.names:q}) <(printf '%s\\n' {input:q}) \
-            | {params.python} "$GPD_LIBRARY_TYPE" report --log {log:q} >{output:q}
+        r"""
+        paste <(printf '%s\n' {params.names:q}) <(printf '%s\n' {input:q}) \
+            | {params.library_type} report --log {log:q} >{output:q}
         """

@@ -19,15 +19,16 @@ rule visualize:
     resources:
         mem_mb=4000,
     params:
+        **scripts("tuxedo/cummerbund.R"),
         fdr=config["cuffdiff"]["fdr"],
         top_genes=config["visualize"]["top_genes"],
     # cummeRbund keeps its database in the folder of the tables, so it gets a copy.
     shell:
-        bound(
-            "visualize",
-            """
-            cp -- {input:q} "$TMPDIR"
+        """
+        (
+            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+            cp -- {input:q} "$tmp"
             mkdir -p {output:q}
-            Rscript --vanilla "$GPD_CUMMERBUND" "$TMPDIR" {output:q} {params.fdr} {params.top_genes}
-            """,
-        )
+            Rscript --vanilla {params.cummerbund} "$tmp" {output:q} {params.fdr} {params.top_genes}
+        ) &>{log:q}
+        """

@@ -1,7 +1,7 @@
 """What results are made of besides the text of their rules: the user's files, and scripts of ours.
 
 Snakemake sees an input that is newer than a result. It sees no older file that took the place of an input, and nothing
-of a script that a command finds through the environment. Parameters tell it of both (rules/made_of.smk).
+of a script that a command calls. Parameters tell it of both (rules/made_of.smk, `scripts` in rules/common.smk).
 """
 
 import ast
@@ -15,33 +15,6 @@ from pathlib import Path
 from typing import Any
 
 ENDS = 1 << 16  # bytes that are read of each end of a large file
-# Digests of the scripts with which results were made before Snakemake was told of them: those stay current with these.
-# The new digest of one whose change makes no other results belongs here, too.
-KNOWN_SCRIPTS = {
-    "95534cdb187a352a",
-    "397be296616a93bc",
-    "81f7f44d395542cd",
-    "127470119e0375c5",
-    "b993776820010127",
-    "29d6c99b61541c0d",
-    "a4a727fce17a7bf2",
-    "92a3b69786564f16",
-    "03065534080de7b3",
-    "72b480a2d20ff175",
-    "f8a82a803a3284c0",
-    "8453d66221c38741",
-    "96f3c9ffba9c5414",
-    "1daadb12d01d6a74",
-    "46cbe9d99d99777b",
-    "9c513e7499777199",
-    "c1638320505ad1ec",
-    "2746cf469d089e91",
-    "b506c4d314a84681",
-    "a10d32a2123f43d1",
-    "3d739f8215b1dbe9",
-    "3816f760623f4f00",
-    "ac6f6dcf1700fbb7",  # intervals/joint_calling.py, which takes the number of samples into account
-}
 
 
 class SeenFiles:
@@ -99,12 +72,11 @@ def digest(path: Path) -> str:
 
 
 def script_digest(path: Path) -> str:
-    """Of a script's text, of Python's without comments and docstrings; "" where it is one of KNOWN_SCRIPTS."""
+    """Of a script's text, of Python's without comments and docstrings."""
     text = path.read_text(encoding="utf-8")
     with suppress(SyntaxError):  # it is no Python
         text = code(text)
-    found = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-    return "" if found in KNOWN_SCRIPTS else found
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def code(text: str) -> str:

@@ -1,6 +1,6 @@
 """A cohort's GenomicsDB over an interval: made of GVCFs, or of what is kept of an earlier one.
 
-    genomics_db.py FOLDER --samples MAP -L REGIONS -- gatk ... GenomicsDBImport ...
+    genomics_db.py FOLDER --samples MAP -L REGIONS [--kept] -- gatk ... GenomicsDBImport ...
 
 It makes FOLDER/workspace of the samples in MAP (lines of a name and a GVCF). Where a database is kept that holds some
 of them and no other, from the same files, over the same regions and by the same GATK, it adds the others to a copy of
@@ -11,7 +11,7 @@ system has them.
 To be kept, FOLDER moves to FOLDER.kept/NUMBER, and FOLDER.kept/current becomes a link to that in one step, and FOLDER
 one too. Snakemake removes an output before its job, but of a link it removes no more than the link.
 
-Unless GPD_GENOMICSDB is kept, all are imported, and nothing is kept. Standard library only.
+Without --kept all are imported, and nothing is kept. Standard library only.
 """
 
 import hashlib
@@ -27,11 +27,11 @@ from pathlib import Path
 CONTENTS = "workspace.json"  # beside a workspace: what it holds
 
 
-def main(folder, _samples, table, _l, regions, _end, *importer):
+def main(folder, _samples, table, _l, regions, *rest):
     """Make the database, and keep it where that is asked for; return GATK's exit code."""
     folder, regions = Path(folder), Path(regions)
     samples = dict(line.split("\t") for line in Path(table).read_text().splitlines())
-    is_kept = os.environ.get("GPD_GENOMICSDB") == "kept"
+    is_kept, importer = rest[0] == "--kept", rest[rest.index("--") + 1 :]
     clear(folder)  # of an attempt that was cut off
     folder.mkdir(parents=True)
     if not is_kept:

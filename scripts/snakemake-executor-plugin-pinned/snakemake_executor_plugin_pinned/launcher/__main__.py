@@ -2,7 +2,6 @@
 
     python launcher run --step S --rule R --wildcards NAME=VALUE,... --threads N --mem-mb M --log F [...] \
         [--outputs FILE ... [--inputs FILE ...]] <<< COMMAND
-    python launcher scatter [the options of run] --whole F --suffix S --n-free F --over F [...] <<< COMMANDS
     python launcher job FOLDER -c COMMAND          what the executor described in FOLDER (job.py)
     python launcher hold [the options of run]      CPUs for several jobs at once (gang.py)
     $PINNED_LAUNCH spare | parts FILE              within a job: commands as parts of it (parts.py)
@@ -22,7 +21,7 @@ An option wins over its environment variable; an empty value counts as absent:
     --local-storage FOLDER             GPD_LOCAL_STORAGE       copies of what a storage plugin keeps are below it
     --run NAME                         GPD_RUN                 name of the run, written into each record
     --attempt N                                      1
-    --id ID, --shard NAME, --asked-by PID                      of a scattered step's jobs: attempt, part, who calls
+    --id ID, --shard NAME, --asked-by PID                      attempt, part of a job, who calls
                                        GPD_RUNTIME_DIR  /tmp/gpd-UID, where allocations are kept
 
 Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts (outputs.py).
@@ -57,10 +56,6 @@ def main(arguments):
             from .wrapper import run
 
             return run(settings)
-        if subcommand == "scatter" and not rest:
-            from .scatter import scatter
-
-            return scatter(settings)
         if subcommand == "parts" and len(rest) == 1:
             from .parts import run_parts
 

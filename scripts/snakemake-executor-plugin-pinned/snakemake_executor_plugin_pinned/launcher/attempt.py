@@ -30,12 +30,6 @@ class Attempt:
         self.for_parts |= {name: getattr(settings, name) for name in FOR_PARTS}
         self.note()
 
-    def go_on(self, command):
-        """Go on with another command, once the journal was dropped; return self."""
-        self.command, self.journal = command, Journal(self.runtime, self.record)
-        self.note()
-        return self
-
     def waited_s(self):
         """Return how long it has waited for its outputs and CPUs."""
         return round(time.monotonic() - self.began, 6)

@@ -15,7 +15,8 @@ MEMORY_LINE = (
     r"cannot allocate vector of size|Could not reserve enough space for|"
     r"(?i:\bout of memory\b|\bfail(ed)? to allocate\b|\bcould(n't| not) allocate\b|\bmemory exhausted\b)"
 )
-BASH_LINE = r"^(bash|environment): line \d+: +\d+ "  # bash on a program that a signal ended, the second in a function
+# bash, by whatever path, on a program that a signal ended; the second in a function
+BASH_LINE = r"^((?:\S*/)?bash|environment): line \d+: +\d+ "
 EVIDENCE = {  # a log line that proves a cause, the strongest first
     "out_of_memory": MEMORY_LINE,
     "disk_full": r"No space left on device|Disk quota exceeded",

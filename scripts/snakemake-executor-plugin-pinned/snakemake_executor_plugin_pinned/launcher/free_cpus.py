@@ -22,10 +22,11 @@ def spare(runtime, settings, soon=False, held=0):
     """Return how many more jobs of one thread this run could start now, each with the memory of its rule.
 
     With `soon`, when its jobs of the step LAST are over, as if they were short. `held`: CPUs that the caller has and
-    leaves idle, for which there must be memory alone. Where all CPUs are allocated no journal is read. The file of
-    allocations is opened for reading: Releases would report the close of a writable one.
+    leaves idle, for which there must be memory alone. `settings.allowed`: the CPUs that the run may use; the caller is
+    bound to those of its job. Where all CPUs are allocated no journal is read. The file of allocations is opened for
+    reading: Releases would report the close of a writable one.
     """
-    allowed = allowed_cpus(settings)
+    allowed = settings.allowed
     fd = open_file(f"{runtime}/cpus", access=os.O_RDONLY)
     try:
         free = len(free_units(fd, units(machine_cores(runtime, allowed), settings.smt)))
@@ -50,11 +51,6 @@ def spare(runtime, settings, soon=False, held=0):
         if settings.run_mem_mb:
             rooms.append((settings.run_mem_mb - requested_mb(own)) // settings.mem_mb)
     return max(0, int(min(rooms)))
-
-
-def allowed_cpus(settings):
-    """Return the CPUs that this run may use; a process within a job of it is bound to that one's."""
-    return getattr(settings, "allowed", None) or os.sched_getaffinity(0)
 
 
 def allocated(jobs):
@@ -92,7 +88,7 @@ class SpareCpus:
 
     def __init__(self, runtime, settings, shards):
         self.runtime, self.settings = runtime, settings
-        run = f"{settings.ledger} {format_cpus(allowed_cpus(settings))} {slurm_job_id()}"
+        run = f"{settings.ledger} {format_cpus(settings.allowed)} {slurm_job_id()}"
         self.fd, self.byte, self.is_watching = open_file(f"{runtime}/spare"), crc32(os.fsencode(run)), False
         self.due, self.until, self.ended = 0.0, 0.0, shards
         self.releases = None

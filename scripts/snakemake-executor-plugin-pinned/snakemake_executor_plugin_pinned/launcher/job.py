@@ -10,7 +10,7 @@ import os
 from .options import parse
 from .requester import Parent
 from .system import LauncherError, say
-from .wrapper import as_owner, begun, run_attempt
+from .wrapper import as_owner, begun
 
 
 def run_job(folder, *words):
@@ -27,7 +27,7 @@ def run_job(folder, *words):
     try:
         settings, _ = parse([])  # what the environment says
         vars(settings).update(described)
-        return as_owner(begun(settings, words[1], Parent()), run_attempt)
+        return as_owner(begun(settings, words[1], Parent()))
     except (LauncherError, OSError) as error:
         say(f"launcher: {error}")
         return 2

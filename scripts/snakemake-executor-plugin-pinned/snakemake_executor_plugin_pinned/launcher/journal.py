@@ -58,11 +58,6 @@ class Journal:
         """The record is written: forget the job."""
         unlink(self.path)
 
-    def drop(self):
-        """Forget the job, of which another attempt begins in this process."""
-        self.close()
-        os.close(self.fd)
-
 
 def whole_lines(text):
     """Return the lines of a text that were written to their end."""

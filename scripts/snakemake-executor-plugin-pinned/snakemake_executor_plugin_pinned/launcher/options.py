@@ -46,11 +46,6 @@ def yes(text):
     return one_of(*SWITCH)(text) in ("1", "true", "True")
 
 
-def auto_or_count(text):
-    """Read how many shards: auto, none, or a number from 1."""
-    return text if text in ("auto", "none") else str(at_least(1)(text))
-
-
 OPTIONS = {  # name: (environment variable, converter, default)
     **dict.fromkeys(("step", "rule", "log", "id", "shard", "xml"), (None, str, "")),
     # of the executor's jobs: the shell that has the command, with output where Snakemake has it; the file that says who
@@ -70,20 +65,8 @@ OPTIONS = {  # name: (environment variable, converter, default)
     "memory": ("GPD_MEMORY", one_of(*MEMORY_POLICIES), "default"),
     "smt": ("GPD_SMT", yes, False),
     "stall-s": ("GPD_STALL_S", at_least(0, float), 0.0),
-    # of scatter
-    "scatter": ("GPD_SCATTER", auto_or_count, "auto"),  # how many shards
-    "scatter-cuts": ("GPD_SCATTER_CUTS", one_of("gaps", "anywhere"), "gaps"),  # between N-free intervals, or anywhere
     "run-cores": ("GPD_RUN_CORES", at_least(0), 0),  # the most CPUs that jobs with this ledger may have; 0: all
     "run-mem-mb": ("GPD_RUN_MEM_MB", at_least(0), 0),  # the most memory, likewise
-    "n-free": (None, str, ""),  # the file of N-free intervals (n_free.py)
-    "over": (None, str, ""),  # the file that is walked over: its size says how much work it is
-    "shard-mib": (None, at_least(0, float), 0.0),  # the smallest shard worth a job, in MiB of that
-    "whole": (None, str, ""),  # the file that is written where the step is run whole
-    "suffix": (None, str, ""),  # how the names of shards end
-    "intervals": (None, str, ""),  # the file of regions (-L) where the step is run whole
-    "unmapped": (None, yes, False),  # the last shard has the reads without a place, too
-    "copied": (None, yes, False),  # what is made is as large as `over`: scatter where CPUs are spare alone
-    "clip": (None, str, ""),  # the FASTA: shards may overlap, their records are clipped to what is their own (clip.py)
 }
 
 

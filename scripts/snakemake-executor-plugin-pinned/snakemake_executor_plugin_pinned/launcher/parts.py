@@ -37,7 +37,7 @@ from .runtime import FULL, runtime_dir
 from .supervisor import Ending
 from .system import PDEATHSIG, SUBREAPER, LauncherError, open_plain, prctl, say
 from .topology import parse_cpus
-from .wrapper import LOOK_S, as_owner, begun, run_attempt
+from .wrapper import LOOK_S, as_owner, begun
 
 OF_RECORD = ("step", "rule", "wildcards", "attempt", "threads", "mem_mb", "binding", "boundary", "memory", "smt", "run")
 OF_JOB = ("GPD_JOB", "GPD_CPUS", "GPD_THREADS", "GPD_MEM_MB", "PINNED_LAUNCH")  # in its environment; a part has its own
@@ -159,7 +159,7 @@ def run_part():
     vars(settings).update(described)
     if not settings.cpus:
         os.sched_setaffinity(0, settings.allowed)  # we were started on the CPUs of the job around
-    return as_owner(begun(settings, command, Starter(settings.asked_by)), run_attempt)
+    return as_owner(begun(settings, command, Starter(settings.asked_by)))
 
 
 class Parts:

@@ -2,11 +2,15 @@
 
 import os
 import signal
+import time
 
 from .processes import parent_of
 
 ENDINGS = {signal.SIGTERM}  # and what was not ignored when we were started, as SIGHUP is under nohup
 ENDINGS |= {s for s in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(s) is not signal.SIG_IGN}
+
+
+DYING_S = 0.3  # how long a process that was killed may still be there
 
 
 class Ended(Exception):  # noqa: N818 (no error)
@@ -45,6 +49,13 @@ class Requester:
             if now and parent and now != parent:  # a read that fails is no proof
                 return f"{name} (PID {parent}) is gone"
         return None
+
+    def gone_soon(self):
+        """Say who is gone, after a signal: Snakemake's threads die one by one, and the first has it sent to us."""
+        until = time.monotonic() + DYING_S
+        while not (who := self.gone()) and time.monotonic() < until:
+            time.sleep(0.01)
+        return who
 
 
 class Parent(Requester):

@@ -102,6 +102,7 @@ class Ending:
 
     def __init__(self, parts=None):
         self.reason, self.kill_at, self.parts = None, None, parts
+        self.is_asked = False  # by a signal
 
     def begin(self, reason):
         """Ask the processes to end, once."""
@@ -135,7 +136,8 @@ def supervise(shell, meter, stall_s, began, requester):
         caught = signal.sigtimedwait(ENDINGS | {signal.SIGCHLD}, min(meter.interval_s, ending.next_s()))
         stall.since += meter.note_pause()
         if caught and caught.si_signo in ENDINGS:
-            ending.begin(requester.gone() or f"{signal.Signals(caught.si_signo).name} to the launcher")
+            ending.begin(f"{signal.Signals(caught.si_signo).name} to the launcher")
+            ending.is_asked = True
         for pid, exit_status, usage in reap():
             if meter.parts.took(pid):
                 continue
@@ -147,7 +149,8 @@ def supervise(shell, meter, stall_s, began, requester):
         if not has_children():
             wall_s = time.monotonic() - began
             user, system, maxrss = meter.parts.taken_off(user, system, maxrss)
-            return Outcome(status, ending.reason, (user, system), maxrss * 1024, wall_s)
+            reason = (ending.is_asked and requester.gone_soon()) or ending.reason
+            return Outcome(status, reason, (user, system), maxrss * 1024, wall_s)
         if linger_until is not None and time.monotonic() >= linger_until:
             ending.begin(None)
         if stall.is_stalled(user + system):

@@ -25,7 +25,7 @@ LOOK_S = 2.0  # how often a wrapper looks whether Snakemake is still there
 
 def run(settings):
     """Run one job, its command on stdin; return its exit code."""
-    return as_owner(begun(settings), run_attempt)
+    return as_owner(begun(settings))
 
 
 def begun(settings, command=None, requester=None):
@@ -50,8 +50,8 @@ def begun(settings, command=None, requester=None):
     return Attempt(settings, command, requester, runtime)
 
 
-def as_owner(attempt, work):
-    """Have `work` make the job's outputs, as the only one who does on any node; return the exit code."""
+def as_owner(attempt):
+    """Make the job's outputs, as the only one who does on any node; return the exit code."""
     settings, outputs, awaited = attempt.settings, None, "CPUs"
     try:
         heed_signals()
@@ -62,7 +62,7 @@ def as_owner(attempt, work):
             outputs, awaited = OutputLock(attempt), "another run's job at its outputs"
             outputs.claim()
             awaited = "CPUs"
-        code = retried(attempt) or work(attempt)
+        code = retried(attempt) or run_attempt(attempt)
     except Ended as end:
         code = end_waiting(attempt, end, awaited)
     except (LauncherError, OSError) as error:
@@ -88,7 +88,7 @@ def end_waiting(attempt, end, what):
     attempt.record["signal"] = int(end.signum)
     from .diagnose import by_slurm
 
-    cause, why = by_slurm() or ("killed", attempt.requester.gone() or end.why)
+    cause, why = by_slurm() or ("killed", attempt.requester.gone_soon() or end.why)
     return attempt.finish(cause, f"{why} while it waited for {what}", 128 + end.signum)
 
 
