@@ -187,8 +187,8 @@ def test_a_part_that_fails_fails_its_job(here: Folder) -> None:
     (here.folder / "fails").touch()
     done = here.run(IN_PARTS)
     assert done.returncode == 1
-    told = r"part ([12])/3 failed with exit code 3: see logs/\1.log"  # which of those that began at once ends first
-    assert re.search(told, (here.folder / "logs/all.log").read_text())
+    named = r"part ([12])/3 failed with exit code 3: see logs/\1.log"  # which of those that began at once ends first
+    assert re.search(named, (here.folder / "logs/all.log").read_text())
     job = here.records()[-1]
     assert job["cause"] == "tool_error" and re.match("part [12]/3: ", job["message"])
     assert "3/3" not in {each["shard"] for each in here.records()}, "no further one was started"
