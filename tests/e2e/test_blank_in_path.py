@@ -25,7 +25,8 @@ def clone(tmp_path_factory) -> Path:
         shutil.copytree(ROOT / part, folder / part)
     venv.create(folder / ".venv", symlinks=True)
     (packages,) = (folder / ".venv").glob("lib/python*/site-packages")
-    (packages / "ours.pth").write_text("".join(f"{path}\n" for path in site.getsitepackages()))
+    paths = [folder / "scripts/snakemake-executor-plugin-pinned", *site.getsitepackages()]
+    (packages / "ours.pth").write_text("".join(f"{path}\n" for path in paths))
     return folder
 
 

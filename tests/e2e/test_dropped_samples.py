@@ -107,6 +107,7 @@ def test_an_error_of_the_data_is_recorded_for_each_retry_and_run_once(cohort, dr
     assert first < second <= 2 * first
 
 
+@pytest.mark.long
 def test_it_is_taken_up_again_when_it_is_mended(cohort, repaired):
     assert repaired.exit_code == 0, repaired.output
     assert made(cohort) == ([GOOD, BAD], [])
@@ -119,6 +120,7 @@ def test_a_result_that_a_power_cut_spoilt_is_made_again(cohort, repaired):
     assert b"\0" not in (cohort / SPOILT).read_bytes()
 
 
+@pytest.mark.long
 def test_transcripts_are_merged_of_the_samples_that_are_left(tmp_path):
     experiment = tiny_experiment(tmp_path, ("A1", "A2", "B1"), lanes=1)
     experiment.config |= {"stop_after": "quantify", "failed_samples": "drop"}

@@ -283,6 +283,7 @@ def genotypes(vcf: Path) -> list[tuple[int, str]]:
     return [(int(row[1]), row[9].split(":")[0]) for row in rows]
 
 
+@pytest.mark.long
 def test_regions_of_one_copy_get_haploid_genotypes(kept: Cohort, tmp_path: Path) -> None:
     """The finished run again, the sample male by the table, and part of the contig to be there once in males."""
     folder = tmp_path / "males only"

@@ -297,6 +297,7 @@ done
 """
 
 
+@pytest.mark.long
 def test_soak(node):
     """500 short jobs of random width; some of their processes are killed at random."""
     dice = random.Random(4)

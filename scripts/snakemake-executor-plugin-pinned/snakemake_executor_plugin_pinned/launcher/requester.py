@@ -51,11 +51,8 @@ class Requester:
         return None
 
     def gone_soon(self):
-        """Say who is gone, after a signal: Snakemake's threads die one by one, and the first has it sent to us."""
-        until = time.monotonic() + DYING_S
-        while not (who := self.gone()) and time.monotonic() < until:
-            time.sleep(0.01)
-        return who
+        """Say who is gone, after a signal."""
+        return self.gone()
 
 
 class Parent(Requester):
@@ -74,8 +71,19 @@ class Parent(Requester):
         now = parent_of(self.wrapper)
         return f"{self.name} (PID {self.shell}) is gone" if now and now != self.shell else None
 
+    def gone_soon(self):
+        """Say who is gone, after a signal: Snakemake's threads die one by one, and the first has it sent to us."""
+        until = time.monotonic() + DYING_S
+        while not (who := self.gone()) and time.monotonic() < until:
+            time.sleep(0.01)
+        return who
+
 
 class Starter(Parent):
     """Who runs the parts of a job, of which we are one."""
 
     name = "who runs the parts of its job"
+
+    def gone_soon(self):
+        """Say who is gone, after a signal; one thread it has, so that nothing is to be waited for."""
+        return self.gone()
