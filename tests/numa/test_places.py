@@ -208,7 +208,8 @@ def test_a_cpuset_and_a_memory_group_bound_what_is_seen_and_allocated(guest: Vis
     assert disjoint(pairs)
     assert frozenset().union(*(job.allocation for job in pairs)) == inside == wide.allocation
     assert {guest.spans(job.allocation) for job in pairs} == {(1, 1, 1)}
-    assert {node for job in (*pairs, wide) for node in job.pages} <= {1, 2}
+    for job in (*pairs, wide):
+        assert sum(job.shares().get(node, 0) for node in (1, 2)) > NEARLY_ALL, job.pages
 
 
 def test_a_job_that_outgrows_its_memory_group_is_recorded_so(guest: Visit) -> None:
@@ -221,7 +222,8 @@ def test_memory_that_a_cpuset_forbids_is_not_said_to_be_used(guest: Visit) -> No
     """CPUs of node 1, memory of node 3: the policy in force is recorded, not the one asked for."""
     local, interleave = guest.jobs("far")
     assert {SHAPE.numa(cpu) for job in (local, interleave) for cpu in job.allocation} == {1}
-    assert set(local.pages) == set(interleave.pages) == {3}
+    for job in (local, interleave):
+        assert job.shares()[3] > NEARLY_ALL, job.pages
     assert (local.record["memory_applied"], local.policy) == ("local", "local")
     assert (interleave.record["memory_applied"], interleave.policy) == ("default", "default")
 
