@@ -1,6 +1,7 @@
 """Parts of a job: what is listed of them, what is counted once, and what the journal tells of them."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 from launcher import free_cpus, parts
@@ -10,6 +11,7 @@ from launcher.journal import Journal
 from launcher.node import own_ledger
 from launcher.own_parts import OwnParts
 from launcher.system import LauncherError
+from launching import wait_until
 
 
 def job(job_id, mem_mb=100, cpus="0", gang=None):
@@ -132,3 +134,20 @@ def test_the_first_failure_tells(journal):
     journal.say(f"failed {('killed', 'x')!r}")
     own.look()
     assert own.failure() == ("tool_error", "shard 1: a\nb")
+
+
+def test_orphans_of_a_part_are_none_of_the_jobs_processes(tmp_path):
+    """They come to the job's supervisor where both launchers of a part are killed."""
+    (tmp_path / "jobs").mkdir()
+    journal = Journal(str(tmp_path), {"id": "job"})
+    journal.say("parts 1")
+    marks = ["GPD_JOB=part", "GPD_JOB=job", "OTHER=1"]
+    running = [subprocess.Popen(["env", "-i", mark, "sleep", "60"]) for mark in marks]
+    try:
+        wait_until(lambda: all(b"sleep" in Path(f"/proc/{each.pid}/cmdline").read_bytes() for each in running))
+        found = set(OwnParts(journal).processes())
+        assert {each.pid for each in running} & found == {running[1].pid, running[2].pid}
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()

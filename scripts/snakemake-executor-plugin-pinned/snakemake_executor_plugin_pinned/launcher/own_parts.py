@@ -48,8 +48,15 @@ class OwnParts:
         return found
 
     def own(self, pid):
-        """Return the children of a process that are no part's."""
-        return [] if pid in self.starters else [child for child in children(pid) if child not in self.launchers]
+        """Return the children of a process that are no part's; some are orphans of a part whose launchers were killed."""
+        found = [] if pid in self.starters else [child for child in children(pid) if child not in self.launchers]
+        return [child for child in found if not self.is_other(child)] if self.starters and pid == os.getpid() else found
+
+    def is_other(self, pid):
+        """Tell whether a process bears the mark of another job."""
+        mark = f"GPD_JOB={os.path.basename(self.journal.path)}"
+        marks = [each for each in read_text(f"/proc/{pid}/environ").split("\0") if each.startswith("GPD_JOB=")]
+        return bool(marks) and mark not in marks
 
     def took(self, pid):
         """Tell whether a process that this one has reaped is a part's launcher, whose starter was killed."""
