@@ -48,7 +48,7 @@ class OwnParts:
         return found
 
     def own(self, pid):
-        """Return the children of a process that are no part's; some are orphans of a part whose launchers were killed."""
+        """Return the children of a process that are no part's; some are orphans of a part whose launchers died."""
         found = [] if pid in self.starters else [child for child in children(pid) if child not in self.launchers]
         return [child for child in found if not self.is_other(child)] if self.starters and pid == os.getpid() else found
 
