@@ -56,6 +56,13 @@ def test_an_attempt_with_more_memory_elsewhere_has_the_same_text_and_goes_on_wit
     }
 
 
+@pytest.mark.parametrize(("old", "new"), [("piece_mib", "shard_mib"), ("binding", "pinned_binding")])
+def test_a_resource_by_its_earlier_name_is_refused(single, old, new):
+    ran = single.snakemake("--dry-run", "--set-resources", f"haplotype_caller:{old}=7")
+    assert ran.exit_code == 1
+    assert f"set-resources: haplotype_caller: {old} is called {new} now: rename it" in ran.lines
+
+
 @pytest.mark.parametrize("config", [{}, {"calling": "joint"}, {"filter": "vqsr", "vqsr": VQSR}])
 def test_jvms_have_the_first_compiler_alone_where_data_are_tiny_else_the_second_alone(single, config):
     single.config |= config

@@ -96,6 +96,7 @@ if workflow.is_main_process:
 made_of = load(source("checks/made_of.py"))
 OTHER_FILES, OTHER_SCRIPTS = "other files: ", "scripts: "  # how parameters of what results are made of begin
 seen_files = made_of.SeenFiles(Path(".snakemake/gpd/inputs.jsonl")) if workflow.is_main_process else None
+given_binding = config.get("binding") or {}  # where nothing is given, the executor has its own
 config = cohort.config
 units = cohort.units
 mapper = mappers[config["mapper"]]
@@ -108,6 +109,14 @@ def noted(function):
 
 
 noted(Resource.evaluate)  # of each resource of each job
+
+RENAMED = {
+    "binding": "pinned_binding",
+    "piece_mib": "shard_mib",
+}  # resources, as profiles of earlier versions have them
+for rulename, resources in workflow.resource_settings.overwrite_resources.items():
+    for old in RENAMED.keys() & set(resources):
+        sys.exit(f"set-resources: {rulename}: {old} is called {RENAMED[old]} now: rename it")
 
 # ---- how every command is run --------------------------------------------------------------------
 

@@ -1,12 +1,9 @@
 # What every job has unless its rule or a profile says otherwise: how it is bound to CPUs by the executor `pinned`, and which
 # files of the user changed since they were first seen. Included last, for it goes through all rules; those of a workflow
 # that uses this one as a module are not among them.
-USUAL = dict(policy="compact", boundary="l3", memory="default", smt=False, stall_s=0)  # of the executor
-NAMES = dict(policy="pinned_binding")
 bound_as = {
-    NAMES.get(name, f"pinned_{name}"): int(value) if isinstance(value, bool) else value
-    for name, value in config["binding"].items()
-    if value != USUAL[name]
+    "pinned_binding" if name == "policy" else f"pinned_{name}": int(value) if isinstance(value, bool) else value
+    for name, value in given_binding.items()
 }
 
 for each in workflow.modifier.rules:

@@ -29,8 +29,6 @@ SNAKEFILE = ROOT / "workflow" / "Snakefile"
 ADMISSION = ("--scheduler", "admission")  # begins no sample that the disk has no room for, on this machine
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
-# where neither a profile nor the user names an executor: jobs on CPUs of their own, each with a record
-PINNED = ["--executor", "pinned", "--pinned-checks", "1", "--pinned-retries", "useful"]
 HANG_LOOK_S, HANG_PATIENCE_S = 30.0, 180.0
 HUNG = "snakemake: error: it hung, and was killed (is memory short?). Start again: what is done is kept\n"
 FORGET_LOOK_S, FORGET_PATIENCE_S = 60.0, 3600.0
@@ -74,7 +72,7 @@ def command(
     options: Sequence[str] = (),
 ) -> list[str]:
     """Snakemake's command line, as a person would type it; `extra` are what a person did type, targets among it."""
-    executor = [] if executor_of(profile, [*options, *extra]) else PINNED
+    executor = [] if executor_of(profile, [*options, *extra]) else usual_executor()
     return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--directory", str(directory)),
         *executor,
@@ -105,6 +103,13 @@ def executor_of(profile: Path | None, extra: Sequence[str]) -> str:
     config = profile / "config.yaml" if profile else None
     in_profile = read_profile(config) if config and config.is_file() else {}
     return typed.executor or in_profile.get("executor") or ""
+
+
+def usual_executor() -> list[str]:
+    """The options of the default profile's executor: jobs on CPUs of their own, each with a record."""
+    default = read_profile(PROFILES / "default" / "config.yaml")
+    chosen = {name: value for name, value in default.items() if name.startswith(("executor", "pinned-"))}
+    return [word for name, value in chosen.items() for word in (f"--{name}", str(value))]
 
 
 def read_profile(path: Path) -> dict[str, Any]:

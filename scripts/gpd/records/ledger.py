@@ -117,8 +117,9 @@ class Attempt:
     @property
     def own_s(self) -> float | None:
         """Its wall time, s; of a job that waited for its parts, whose records are beside it, at most its CPU time."""
-        waited = self.shard == GATHER and self.gang == self.id
-        return min(self.wall_s, self.cpu_s or 0.0) if waited and self.wall_s is not None else self.wall_s
+        if self.shard != GATHER or self.gang != self.id or self.wall_s is None:
+            return self.wall_s
+        return None if self.cpu_s is None else min(self.wall_s, self.cpu_s)
 
     @property
     def is_whole(self) -> bool:

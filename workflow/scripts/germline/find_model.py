@@ -26,7 +26,11 @@ def main(words):
     given = parser.parse_args(words[:end])
     for number, gaussians in enumerate(given.gaussians, 1):
         tried = " ".join(given.gaussians[:number])
-        code, lacks = run([gaussians if word == "@gaussians" else word for word in words[end + 1 :]])
+        try:
+            code, lacks = run([gaussians if word == "@gaussians" else word for word in words[end + 1 :]])
+        except FileNotFoundError as error:
+            print(f"find_model.py: {error.filename}: command not found", file=sys.stderr)
+            return 127
         if not code:
             print(f"VQSR: the model for the {given.mode} of {given.callset} has {gaussians} Gaussians at most", end=" ")
             print(f"(tried: {tried})")
