@@ -43,9 +43,11 @@ def full_disk(paths):
     return outputs().full_place((os.getcwd(), place(), *folders), MIB)
 
 
-def folder_bytes(folder):
-    """Return what the files below a folder take of its disk; any may be gone while one looks."""
-    return sum(disk_bytes(os.path.join(parent, name)) for parent, _, names in os.walk(folder) for name in names)
+def file_sizes(folder):
+    """Yield what each file below a folder takes of its disk; any may be gone while one looks."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            yield disk_bytes(os.path.join(parent, name))
 
 
 def disk_bytes(path):

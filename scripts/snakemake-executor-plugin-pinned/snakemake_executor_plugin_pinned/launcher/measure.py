@@ -3,7 +3,7 @@
 import os
 import time
 
-from .files import folder_bytes
+from .files import file_sizes
 from .ledger import utc
 from .processes import open_files, reaped_io, stat_fields, threads_of
 from .system import MIB, TICK_S, read_text
@@ -98,8 +98,17 @@ class Meter:
     def look_at_files(self, pids):
         """Note the most files that one of these processes has open, and what the job's temporary ones take."""
         self.open_files = max([self.open_files or 0, *map(open_files, pids)])
-        self.temporary = max(self.temporary or 0, folder_bytes(self.folder))
-        self.seen_s = now_and_asleep()  # which may have taken long
+        temporary = 0
+        for size in file_sizes(self.folder):
+            temporary += size
+            self.go_on()
+        self.temporary = max(self.temporary or 0, temporary)
+
+    def go_on(self):
+        """Note that we were not suspended: many files take long to look at, one does not."""
+        now_s = now_and_asleep()
+        if now_s - self.seen_s < PAUSE_S:
+            self.seen_s = now_s
 
     def look_at(self, pid):
         """Note the CPUs of a process's threads; return its parent, and bytes: virtual, anonymous, files', shared."""
