@@ -172,4 +172,5 @@ class Executor(LocalExecutor):  # type: ignore[misc]
     def shutdown(self) -> None:
         super().shutdown()
         if not self.is_nested:
+            run_folder.wait_for_jobs(self.folder)
             shutil.rmtree(self.folder, ignore_errors=True)

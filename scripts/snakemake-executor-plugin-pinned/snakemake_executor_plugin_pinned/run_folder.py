@@ -4,10 +4,12 @@ A file system may be shared, and a process id says something in one namespace of
 folder. What cannot be judged from here stays: it takes some kB, and the jobs of a run that is alive need it.
 """
 
+import fcntl
 import json
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ from .launcher.processes import stat_fields
 from .launcher.system import boot_id, read_text
 
 NOTE = "run"  # the file that says whose the folder is
+LONGEST_S = 15.0  # that a launcher takes to end a job and to record it, and somewhat more
+LOOK_S = 0.05
 START = 19  # of stat_fields(): when a process began, which tells it from a later one of the same id
 
 
@@ -27,6 +31,26 @@ def make(place: Path) -> Path:
     folder.mkdir()
     (folder / NOTE).write_text(json.dumps(owner()))
     return folder
+
+
+def wait_for_jobs(folder: Path) -> None:
+    """Wait until no launcher of the run is at work: one whose parent was killed still ends its job and records it."""
+    until = time.monotonic() + LONGEST_S
+    for path in folder.glob("*/job"):
+        while is_at_work(path) and time.monotonic() < until:
+            time.sleep(LOOK_S)
+
+
+def is_at_work(description: Path) -> bool:
+    """Whether a launcher holds the description of its job (job.py); False where the file system has no locks."""
+    with description.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+    return False
 
 
 def owner() -> dict[str, Any]:

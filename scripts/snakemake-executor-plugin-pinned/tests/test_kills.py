@@ -29,6 +29,19 @@ def of_job(job_id: str) -> list[int]:
     return found
 
 
+def launchers(here: Folder) -> list[int]:
+    """The processes that run a job of the folder: their children, which watch it, have the same command line."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words, stat = path.read_bytes().split(b"\0"), path.with_name("stat").read_text()
+        except OSError:
+            continue  # it has just ended
+        if b"job" in words and str(here.folder).encode() in b" ".join(words):
+            found[int(path.parent.name)] = int(stat.rpartition(")")[2].split()[1])
+    return [pid for pid, parent in found.items() if parent not in found]
+
+
 def begun(here: Folder, seconds: int) -> tuple[subprocess.Popen[bytes], str]:
     """A run whose one job is at work, and that job's id."""
     run = here.start(here.command(LONG.format(seconds=seconds)))
@@ -48,6 +61,19 @@ def test_a_job_ends_with_its_snakemake_and_is_recorded(here: Folder, signum: int
     (record,) = here.records()
     assert (record["id"], record["cause"]) == (job_id, "killed")
     assert of_job(job_id) == []
+
+
+def test_a_run_whose_launcher_was_killed_ends_with_the_record(here: Folder) -> None:
+    """The job takes its time to end; the one who records it is left by then, and Snakemake has nothing else to do."""
+    slow = 'rule all:\n    output: "x"\n    shell: "trap \'sleep 6; exit 1\' TERM; echo $GPD_JOB > began; '
+    run = here.start(here.command(slow + 'sleep 300 & wait; touch {output}"\n'))
+    began = here.folder / "began"
+    job_id = wait_until(lambda: began.exists() and began.read_text().strip())
+    (wrapper,) = launchers(here)
+    os.kill(wrapper, signal.SIGKILL)
+    assert run.wait(timeout=60) == 1
+    (record,) = here.records()
+    assert (record["id"], record["message"]) == (job_id, "the launcher was killed")
 
 
 def test_when_all_are_killed_the_next_run_says_so(here: Folder) -> None:
