@@ -12,14 +12,14 @@ import sys
 import time
 from pathlib import Path
 
-PATIENCE_S = 900.0  # an emulated machine takes minutes to import Snakemake
+PATIENCE_S = 1800.0  # an emulated machine takes minutes to import Snakemake
 SNAKEFILE = """
 rule all:
     input: expand("{n}.done", n=range(int(config["jobs"])))
 
 rule waits:
     output: "{n}.done"
-    shell: "echo $$ > {wildcards.n}.pid; until [ -e go ]; do sleep 0.2; done; touch {output}"
+    shell: "echo $$ > {wildcards.n}.pid; until [ -e go ]; do sleep 1; done; touch {output}"
 """
 
 
