@@ -115,6 +115,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
             "mem_mb": mem_mb if isinstance(mem_mb, int) else 0,
             "attempt": int(job.attempt),
             "log": str(job.log[0]) if job.log else "",
+            "keeps_stderr": not (job.log and job.is_shell),  # what a script raises goes past its log
             "inputs": [str(path) for path in job.input] if checked else [],
             "outputs": outputs if checked else [],
             "owner": self.owner(outputs),

@@ -77,8 +77,8 @@ def unbound(records: list[Record]) -> list[str]:
 
 
 def name(record: Record) -> str:
-    """What people call a job."""
-    return " ".join([record["rule"], *record["wildcards"].values()])
+    """What people call a job, or a part of one."""
+    return " ".join(filter(None, [record["rule"], *record["wildcards"].values(), record.get("shard")]))
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:

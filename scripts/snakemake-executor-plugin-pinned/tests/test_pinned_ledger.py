@@ -43,6 +43,13 @@ def test_two_jobs_on_one_cpu_are_named(check: Any) -> None:
     assert check(record("a"), record("b", 10.5)) == (1, ["a and b both held CPU 0 of node1"])
 
 
+def test_a_part_is_told_from_its_job(check: Any) -> None:
+    assert check(record("a", shard="gather"), record("a", shard="1/2")) == (
+        1,
+        ["a gather and a 1/2 both held CPU 0 of node1"],
+    )
+
+
 def test_those_of_a_gang_hold_their_cpus_together(check: Any) -> None:
     assert check(record("a", gang="g"), record("b", gang="g")) == WELL
 

@@ -13,7 +13,8 @@ LOG_BYTES = 1 << 20  # from either end of a log
 MEMORY_LINE = (
     r"java\.lang\.OutOfMemoryError|std::bad_alloc|^MemoryError|Cannot allocate memory|[Ii]nsufficient memory|"
     r"cannot allocate vector of size|Could not reserve enough space for|"
-    r"(?i:\bout of memory\b|\bfail(ed)? to allocate\b|\bcould(n't| not) allocate\b|\bmemory exhausted\b)"
+    r"(?i:(?<!you are running )\bout of memory\b|\bfail(ed)? to allocate\b|\bcould(n't| not) allocate\b|"
+    r"\bmemory exhausted\b)"
 )
 # bash, by whatever path, on a program that a signal ended; the second in a function
 BASH_LINE = r"^((?:\S*/)?bash|environment): line \d+: +\d+ "
@@ -45,9 +46,10 @@ ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the
     r"^(samtools|bcftools)[ \w]*: |"
     r"^Error\b|^ERROR\b|^(bash|environment|/\S+sh): |^\w+: (error|fatal)",
     r"(?i)\b(error|exception|fatal|failed|fail|cannot|can't|could not|unable|invalid|truncated|unexpected|"
-    r"aborted|no such file|permission denied)\b",
+    r"aborted|no such file|permission denied|un(known|recogni[sz]ed) (option|argument|command))\b",
     r"^\[W::",
 )
+OF_COMMANDS = "subprocess.CalledProcessError: "  # in a script's traceback: that a command failed is no news
 SILENT = "nothing in the log says why"
 SCONTROL_S = 5.0  # how long slurmctld may take to answer; between SIGTERM and SIGKILL Slurm lets 30 s pass, as it comes
 
@@ -61,13 +63,20 @@ def diagnose(code, ended, settings, ooms, statuses=(), find_full_disk=lambda: No
     """
     if ended == "stalled":
         return "stalled", f"no CPU use and no I/O for {settings.stall_s:g} s"
-    found = ("killed", ended) if ended else by_traces(code, settings.log, ooms, statuses, find_full_disk, notes)
+    found = ("killed", ended) if ended else by_traces(code, spoken(settings), ooms, statuses, find_full_disk, notes)
     return (found[0] == "killed" and by_slurm()) or found
 
 
-def by_traces(code, log, ooms, statuses, find_full_disk, notes):
-    """Return (cause, message) of a failure by what it left here; see diagnose()."""
-    lines = log_lines(log)
+def spoken(settings):
+    """Return the lines of a job's log, and of its stderr where the log says nothing."""
+    lines = log_lines(settings.log)
+    if cause_by_log(lines) or error_line(lines):
+        return lines
+    return lines + [line for line in log_lines(getattr(settings, "stderr", "")) if not line.startswith(OF_COMMANDS)]
+
+
+def by_traces(code, lines, ooms, statuses, find_full_disk, notes):
+    """Return (cause, message) of a failure by what it left here, lines of its log among that; see diagnose()."""
     if (unwritten := notes and notes.failed_write()) and unwritten not in lines:
         lines.insert(0, unwritten)  # the log may lie on that disk
     by_log = cause_by_log(lines)

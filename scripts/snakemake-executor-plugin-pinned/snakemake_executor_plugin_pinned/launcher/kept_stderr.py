@@ -1,4 +1,4 @@
-"""Pass on what a job without a log says on stderr, and keep the end of it: the cause of a failure is there."""
+"""Pass on what a job says on stderr, not to its log, and keep the end of it: the cause of a failure may be there."""
 
 import os
 import select

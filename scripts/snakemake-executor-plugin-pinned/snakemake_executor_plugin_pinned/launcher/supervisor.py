@@ -56,12 +56,12 @@ def output_of(attempt, log_fd):
     settings = attempt.settings
     if not settings.shell:
         return log_fd
-    if settings.log:
+    if not settings.keeps_stderr:
         return None
     from .kept_stderr import keep_stderr
 
-    settings.log = f"{attempt.folder}/.stderr"  # for who looks for the cause; the record names none
-    return keep_stderr(settings.log)
+    settings.stderr = f"{attempt.folder}/.stderr"  # for who looks for the cause
+    return keep_stderr(settings.stderr)
 
 
 def settle(requester, allocation):
