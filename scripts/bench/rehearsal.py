@@ -7,7 +7,6 @@ answers from that file. Where no rehearsal has run it shows the recorded one. `-
 Beside it, it shows what `make rehearsal-cohort` and `make rehearsal-rna` left, where they have run.
 """
 
-import json
 import re
 import sys
 from argparse import Namespace
@@ -30,7 +29,6 @@ from benches.measurements import Measurement  # noqa: E402
 from intervals import shards  # noqa: E402
 
 from gpd.errors import GpdError  # noqa: E402
-from gpd.lab.disk import PREDICTED  # noqa: E402
 from gpd.lab.snakemake_process import LEDGER  # noqa: E402
 from gpd.pipelines import GERMLINE, HUMAN_30X_GIGABASES  # noqa: E402
 from gpd.records.ledger import GATHER, Attempt, read_ledger  # noqa: E402
@@ -217,19 +215,6 @@ def genome(found: Rehearsal) -> Iterator[Measurement]:
     yield Measurement("a genome of 30x, extrapolated: CPU hours", tuple(end / HOUR for end in ends), decimals=1)
 
 
-def disk(name: str, folder: Path) -> Iterator[Measurement]:
-    """What samples keep on the disk as the workflow foretold it when it started last, over what they do."""
-    foretold_of = json.loads((folder / PREDICTED).read_text())["samples"]
-    found = Counter[str]()
-    for path in (folder / "results").rglob("*"):
-        owners = {path.name.partition(".")[0], path.parent.name} & foretold_of.keys()
-        if owners and path.is_file() and not path.is_symlink():
-            found[owners.pop()] += path.stat().st_size
-    ratios = tuple(foretold_of[sample]["kept"] / size for sample, size in sorted(found.items()))
-    if ratios:
-        yield Measurement(f"{name}: disk that a sample keeps, foretold over found", ratios, decimals=2)
-
-
 def cohort_steps(attempts: Sequence[Attempt]) -> pd.DataFrame:
     """A row a rule of a cohort of small samples."""
     jobs = pd.DataFrame(
@@ -296,7 +281,6 @@ def main() -> int:
     for name, folder in folders.items():
         if not (folder / LEDGER).exists() or arguments.smallest:
             continue
-        figures.append(disk(name, folder))
         if folder != arguments.folder:
             attempts = [each for each in read_ledger(folder / LEDGER) if each.succeeded and each.cpu_s is not None]
             tables[name] = cohort_steps(attempts)

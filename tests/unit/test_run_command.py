@@ -71,11 +71,10 @@ def test_where_jobs_run_elsewhere_this_machine_sets_no_bounds(folder, words):
     """Snakemake would give no job more than is here."""
     profile = None if words else workflow.find_profile("slurm")
     command = subcommand._command("germline", folder, None, [], profile, words)
-    assert not {"--cores", "--resources", "--set-threads", "--scheduler"} & set(command)
+    assert not {"--cores", "--resources", "--set-threads"} & set(command)
     assert "--cores" in subcommand._command("germline", folder, 4, [], profile, words)
     here = subcommand._command("germline", folder, None, [], None, ("--executor", "local"))
     assert "--resources" in here
-    assert here[here.index("--scheduler") + 1] == "admission"
 
 
 @pytest.mark.deep

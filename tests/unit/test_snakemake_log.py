@@ -43,6 +43,10 @@ def test_what_is_planned_is_in_the_table_that_snakemake_begins_with():
             ["Select jobs", "launcher: /tmp/gpd-0: not a private folder", "RuleException:", "in rule f"],
             ["launcher: /tmp/gpd-0: not a private folder", "RuleException:", "in rule f"],
         ),
+        (
+            ["Job stats:", "job  count", "all  1", "total  1", "samtools is not on the PATH"],
+            ["samtools is not on the PATH"],
+        ),
         (["Building DAG", "WorkflowError:", "At least one job did not complete successfully."], ["Building DAG"]),
         ([], []),
     ],

@@ -228,19 +228,18 @@ def test_samples_that_arrive_are_served_in_their_order_and_a_failure_is_no_compl
 def test_no_more_results_wait_for_their_digests_than_the_disk_was_asked_for(short, setup, snakemake, monkeypatch):  # noqa: F811
     asked, held, digest = [], [], stream_of_runs.snakemake_process.digests.outputs
 
-    def room(prepared, samples, *_):
-        asked.append(len(samples))
-        return len(samples)
+    def room(found, samples, at_work, *_):
+        asked.append((len(samples), at_work))
 
     def slow_digest(*arguments):
         time.sleep(0.3)
         held.append(len(list((setup.folder / short().name / "samples").glob("*/results"))))
         return digest(*arguments)
 
-    monkeypatch.setattr(stream_of_runs.disk, "at_once", room)
+    monkeypatch.setattr(stream_of_runs.disk, "refuse_full", room)
     monkeypatch.setattr(stream_of_runs.snakemake_process.digests, "outputs", slow_digest)
     record = run(short(), setup)
-    assert len(record["processes"]) > 4 and asked == [4]
+    assert len(record["processes"]) > 4 and asked == [(4, 2)]
     assert max(held) <= 4, "two in flight, and what two before them left"
 
 

@@ -137,17 +137,12 @@ def test_one_with_a_job_or_with_jobs_elsewhere_does_not_hang(tmp_path, impatient
         assert run(tmp_path, program, **more).exit_code == 0
 
 
-def test_warnings_and_who_waits_for_the_disk_are_noted():
-    lines = [
-        "warning: disk: results has 1.0 GB free",
-        "disk: S2 waits: S2 takes up to 2.0 GB more",
-        "disk: S2 takes up",
-    ]
+def test_warnings_and_choices_are_noted():
+    lines = ["warning: disk: results has 1.0 GB free", "chosen: mapping takes up to 4 threads", "disk: S2 takes up"]
     seen = []
-    output = workflow.follow([*lines, *SAID.splitlines()], Progress(), lambda state: seen.append(list(state.notes)))
+    workflow.follow([*lines, *SAID.splitlines()], Progress(), lambda state: seen.append(list(state.notes)))
     assert seen[0] == lines[:1]
     assert seen[-1] == lines[:2]
-    assert snakemake_log.waited_for_disk(output) == ["S2"]
 
 
 def test_the_command_line_is_what_a_person_would_type():

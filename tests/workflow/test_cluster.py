@@ -1,9 +1,8 @@
-"""What a cohort asks of a Slurm cluster, from dry runs; scontrol is a script here."""
+"""What a cohort asks of a Slurm cluster, from dry runs."""
 
 import csv
 import os
 import re
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,24 +12,6 @@ from conftest import ROOT, Cohort, Ran, snakemake, tiny_cohort, write_fastq
 from tuxedo_cohort import tiny_experiment
 
 SLURM = ("--workflow-profile", str(ROOT / "profiles" / "slurm"))
-NODE = "NodeName=n1 CPUEfctv={} CPUTot={} RealMemory={} Partitions=main"
-PARTITION = "PartitionName=main Default=YES MaxTime={} MaxMemPerNode=UNLIMITED MaxCPUsPerNode=UNLIMITED"
-
-
-@pytest.fixture
-def cluster(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch):
-    """A way to have one partition of one node; no conda is there."""
-    folder = tmp_path_factory.mktemp("bin")
-
-    def have(cpus: int, mem_mb: int, time: str = "UNLIMITED") -> None:
-        answers = {"node": NODE.format(cpus, cpus, mem_mb), "partition": PARTITION.format(time)}
-        cases = "".join(f"*{kind}) echo '{text}';;\n" for kind, text in answers.items())
-        program = folder / "scontrol"
-        program.write_text(f'#!/bin/sh\ncase "$*" in\n{cases}esac\n')
-        program.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-
-    return have
 
 
 def dry_run(cohort: Cohort, *arguments: str) -> Ran:
@@ -58,8 +39,7 @@ def asked(ran: Ran) -> dict[str, dict[str, str]]:
     return found
 
 
-def test_the_profile_plans_without_conda_and_asks_for_ordinary_nodes(cohort, cluster):
-    cluster(16, 64000)
+def test_the_profile_plans_without_conda_and_asks_for_ordinary_nodes(cohort):
     of = asked(plan(cohort))
     assert {int(each["threads"]) for each in of.values()} <= {1, 4, 8}
     assert of["map_and_sort"]["threads"] == of["haplotype_caller"]["threads"] == "8"
@@ -68,29 +48,13 @@ def test_the_profile_plans_without_conda_and_asks_for_ordinary_nodes(cohort, clu
 
 
 @pytest.mark.deep
-def test_the_tuxedo_pipeline_plans_with_it(tmp_path: Path, cluster):
-    cluster(16, 64000)
+def test_the_tuxedo_pipeline_plans_with_it(tmp_path: Path):
     of = asked(plan(tiny_experiment(tmp_path)))
     assert of["align"]["threads"] == of["quantify"]["threads"] == "8"
 
 
 @pytest.mark.deep
-def test_what_no_node_holds_is_refused_by_the_rules_name(cohort, cluster):
-    cluster(4, 32000, time="03:00:00")
-    ran = dry_run(cohort)
-    assert ran.exit_code == 1
-    lines = [line for line in ran.lines if " asks for " in line]
-    assert any(line.startswith("haplotype_caller asks for 8 CPUs and 48000 MB, which no node") for line in lines)
-    assert any(
-        line.startswith("bwa_index asks for 240 minutes, and partition main ends jobs after 180") for line in lines
-    )
-    assert "Traceback" not in ran.output
-    assert not any(line.startswith(("all ", "hard_filter ")) for line in lines)
-
-
-@pytest.mark.deep
-def test_cores_fit_all_rules_to_smaller_nodes(cohort, cluster):
-    cluster(4, 32000)
+def test_cores_fit_all_rules_to_smaller_nodes(cohort):
     of = asked(plan(cohort, "--cores", "4"))
     assert max(int(each["threads"]) for each in of.values()) == 4
     narrow = asked(plan(cohort, "--cores", "1"))["mark_duplicates"]
@@ -98,15 +62,7 @@ def test_cores_fit_all_rules_to_smaller_nodes(cohort, cluster):
 
 
 @pytest.mark.deep
-def test_where_slurm_does_not_answer_nothing_is_refused(cohort, cluster):
-    cluster(1, 1)
-    Path(shutil.which("scontrol")).write_text("#!/bin/sh\necho 'slurm_load_node error' >&2\nexit 1\n")
-    plan(cohort)
-
-
-@pytest.mark.deep
-def test_a_sample_is_its_lanes_a_group_and_what_stands_alone(cohort, cluster):
-    cluster(16, 64000)
+def test_a_sample_is_its_lanes_a_group_and_what_stands_alone(cohort):
     ran = plan(cohort)
     assert re.findall(r"Group job (\w+) ", ran.output) == ["alignments"] * 2
     alone = re.findall(r"^rule (\w+):$", ran.output, re.MULTILINE)
@@ -116,14 +72,13 @@ def test_a_sample_is_its_lanes_a_group_and_what_stands_alone(cohort, cluster):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("attempt", "mem_mb", "runtime"), [(1, 6000, 61), (2, 12000, 122), (3, 16000, 183)])
-def test_each_attempt_asks_for_more_up_to_what_a_node_has(cohort, cluster, attempt, mem_mb, runtime):
-    cluster(4, 64000)
+@pytest.mark.parametrize("attempt", [1, 2, 3])
+def test_each_attempt_asks_for_more(cohort, attempt):
     of = asked(plan(cohort, "--cores", "4", "--attempt", str(attempt)))
-    assert of["haplotype_caller"]["mem_mb_per_cpu"] == str(mem_mb)
+    assert of["haplotype_caller"]["mem_mb_per_cpu"] == str(6000 * attempt)
     assert of["mark_duplicates"]["mem_mb"] == str(8000 * attempt)
     assert of["mark_duplicates"]["mem_mb_per_cpu"] == str(4000 * attempt)
-    assert of["haplotype_caller"]["runtime"] == str(runtime)
+    assert of["haplotype_caller"]["runtime"] == str(61 * attempt)
 
 
 @pytest.mark.deep
@@ -137,8 +92,7 @@ def test_a_job_takes_no_more_memory_than_it_was_granted(cohort, monkeypatch):
 
 
 @pytest.mark.deep
-def test_what_a_profile_says_goes_before_the_table(cohort, cluster):
-    cluster(16, 64000)
+def test_what_a_profile_says_goes_before_the_table(cohort):
     settings = ("--set-resources", "haplotype_caller:runtime=600", "map_and_sort:mem_mb=500*attempt", "--attempt", "2")
     of = asked(plan(cohort, *settings))
     assert of["haplotype_caller"]["runtime"] == "600"
@@ -240,16 +194,6 @@ def test_each_rule_that_takes_reads_has_a_time_that_grows_with_them(planned, rul
 
 
 @pytest.mark.deep
-def test_what_has_jobs_is_refused_and_what_has_none_is_not(planned, rules, cluster):
-    """A rule without a job, as of another filter, may take longer than any partition gives."""
-    fixed = {job.rule for cohort, jobs in planned for job in without_reads(cohort, jobs)}
-    cluster(16, 64000, time="00:01:00")
-    for cohort, jobs in planned:
-        of_reads = rules.keys() - fixed
-        assert refused(dry_run(cohort)) & of_reads == {job.rule for job in jobs} & of_reads
-
-
-@pytest.mark.deep
 def test_no_qc_and_no_step_of_a_cohort_is_in_a_group(planned, rules):
     """Snakemake removes what all jobs of a group have made where one of them fails."""
     grouped = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())["groups"].keys()
@@ -262,8 +206,6 @@ def test_no_qc_and_no_step_of_a_cohort_is_in_a_group(planned, rules):
 
 
 # ---- cohorts of genomes --------------------------------------------------------------------------
-
-WEEK = 7 * 1440
 
 
 def genomes(folder: Path, samples: int, gigabases: float, **config: object) -> Cohort:
@@ -282,88 +224,34 @@ def genomes(folder: Path, samples: int, gigabases: float, **config: object) -> C
     return made
 
 
-@pytest.fixture
-def any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files of the pretended genomes would have no room here."""
-    monkeypatch.setenv("GPD_PREFLIGHT", "none")
+@pytest.mark.deep
+def test_time_grows_with_reads_threads_and_attempts(tmp_path):
+    cohort = genomes(tmp_path / "cohort", 1, 93)
+    (minutes,) = {job.minutes for job in jobs_of(plan(cohort, "--cores", "16")) if job.rule == "map_and_sort"}
+    assert minutes == 60 + -(-2 * 3700 * 93 // (16 * 60))
+    third = ("--attempt", "3", "--set-resources", "n_free_intervals:runtime=9")
+    minutes = {job.rule: job.minutes for job in jobs_of(plan(cohort, *third))}
+    assert minutes["map_and_sort"] == 3 * (60 + -(-2 * 3700 * 93 // (8 * 60)))
+    assert minutes["haplotype_caller"] == 3 * 370
+    assert minutes["n_free_intervals"] == 9
+    assert minutes["base_recalibration"] == 3 * 91
 
 
-def refused(ran: Ran) -> set[str]:
-    """Rules that no partition gives the time that they ask for."""
-    return set(re.findall(r"^(\w+) asks for \d+ minutes, and partition main ends jobs after", ran.output, re.MULTILINE))
-
-
-@pytest.mark.long
 @pytest.mark.deep
 @pytest.mark.usefixtures("gatk3_command")
-@pytest.mark.parametrize(("samples", "config"), [(1000, VQSR), (10, {"gatk": "gatk3"})], ids=["vqsr", "gatk3"])
-def test_a_joint_call_set_of_a_thousand_genomes_is_refused_by_what_it_will_ask_for(
-    tmp_path, cluster, any_disk, figure, samples, config
-):
-    """Ten samples of a hundred genomes' reads are planned in their place: steps of all samples ask for the same."""
-    cluster(128, 512_000, time="7-00:00:00")
-    ran = dry_run(genomes(tmp_path / "cohort", samples, 93_000 / samples, calling="joint", **config), "prepare")
-    assert "Traceback" not in ran.output
-    cluster(128, 512_000)
+@pytest.mark.parametrize("config", [VQSR, {"gatk": "gatk3"}], ids=["vqsr", "gatk3"])
+def test_a_joint_call_set_asks_by_the_reads_of_all(tmp_path, figure, config):
+    """Ten samples of a hundred genomes' reads are planned in the place of a thousand."""
     jobs = jobs_of(plan(genomes(tmp_path / "ten", 10, 9300, calling="joint", **config)))
-    of_samples = {job.rule for job in jobs if job.of_sample}
     minutes = {job.rule: job.minutes for job in jobs if not job.of_sample}
     figure(f"joint calling of 1,000 genomes, minutes: {minutes}")
-    assert refused(ran) - of_samples == {rule for rule, asked in minutes.items() if asked > WEEK}
-    assert samples == 10 or not refused(ran) & of_samples
     last = minutes.keys() & {"hard_filter", "recalibrate_interval", "bcftools_stats"}
     assert min(minutes[rule] for rule in last) > 10 * 60
 
 
 @pytest.mark.deep
-def test_a_lane_has_room_in_a_day_with_more_threads_and_what_has_no_job_is_not_refused(tmp_path, cluster, any_disk):
-    cluster(16, 64000, time="1-00:00:00")
-    cohort = genomes(tmp_path / "cohort", 2, 93)
-    whole = dry_run(cohort)
-    assert refused(whole) == {"map_and_sort"}
-    jobs = jobs_of(plan(cohort, "--cores", "16"))
-    (minutes,) = {job.minutes for job in jobs if job.rule == "map_and_sort"}
-    assert minutes == 60 + -(-2 * 3700 * 93 // (16 * 60))
-    assert not {"genomics_db_import", "variant_recalibration"} & {job.rule for job in jobs}
-
-
-@pytest.mark.deep
-def test_a_group_is_refused_for_the_time_of_all_its_jobs(tmp_path, cluster, any_disk):
-    """Each of its jobs has room in a day; ten samples' in one allocation have none in two."""
-    cluster(16, 64000, time="2-00:00:00")
-    cohort = genomes(tmp_path / "cohort", 1, 93)
-    plan(cohort)
-    ran = dry_run(cohort, "--group-components", "alignments=10")
-    assert ran.exit_code == 1
-    named = "mark_duplicates, base_recalibrator, base_recalibration"
-    told = f"group alignments ({named}) asks for 3860 minutes, and partition main ends jobs after 2880"
-    assert [line.partition(": give")[0] for line in ran.lines if " asks for " in line] == [told]
-    assert "Traceback" not in ran.output
-
-
-@pytest.mark.deep
-def test_a_later_attempt_has_no_more_time_than_its_partition_gives(tmp_path, cluster, any_disk):
-    cluster(16, 64000, time="3-00:00:00")
-    third = ("--attempt", "3")
-    jobs = jobs_of(plan(genomes(tmp_path / "cohort", 1, 93), *third, "--set-resources", "n_free_intervals:runtime=9"))
-    minutes = {job.rule: job.minutes for job in jobs}
-    assert minutes["map_and_sort"] == 3 * 1440
-    assert minutes["haplotype_caller"] == 3 * 370
-    assert minutes["n_free_intervals"] == 9
-    assert minutes["base_recalibration"] == 3 * 91
-    cluster(16, 64000, time="19:30:00")
-    jobs = jobs_of(plan(genomes(tmp_path / "again", 1, 93), "--attempt", "4", "--cores", "16"))
-    of_group = ("mark_duplicates", "base_recalibrator", "base_recalibration")
-    assert 1170 - 3 <= sum(job.minutes for job in jobs if job.rule in of_group) <= 1170
-
-
-@pytest.mark.deep
-def test_a_job_by_interval_has_its_part_of_the_cohorts_time(tmp_path, cluster, any_disk):
-    cluster(16, 64000)
+def test_a_job_by_interval_has_its_part_of_the_cohorts_time(tmp_path):
     cohort = genomes(tmp_path / "cohort", 10, 9300, calling="joint", joint_intervals=100)
     target = "results/genotype_interval/3of100.vcf.gz"
     (job,) = (job for job in jobs_of(plan(cohort, target)) if job.rule == "genotype_interval")
     assert job.minutes == 60 + 2 * 150 * 930 / 60
-    cohort.config["joint_intervals"] = 2
-    cluster(16, 64000, time="7-00:00:00")
-    assert "genotype_interval" in refused(dry_run(cohort, "results/genotype_interval/1of2.vcf.gz"))

@@ -8,7 +8,6 @@ import resource
 import shlex
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import psutil
@@ -29,6 +28,7 @@ def source(name):
     return here if here.is_file() else Path(workflow.source_path(f"../scripts/{name}"))
 
 
+@functools.cache
 def load(path):
     """The Python module at path, which is on no import path, and in a cache may not end with .py."""
     name = f"gpd_{path.name.partition('.')[0]}"
@@ -41,7 +41,7 @@ def load(path):
 # ---- inputs: what is wrong is refused here, before any job starts ----------------------------------
 
 
-tables, inputs, preflight = (load(source(f"checks/{name}.py")) for name in ("tables", "inputs", "preflight"))
+tables, inputs, all_inputs = (load(source(f"checks/{name}.py")) for name in ("tables", "inputs", "all_inputs"))
 inputs.read_contigs = functools.cache(inputs.read_contigs)  # without an index it reads all of the reference
 # where a module's user has our files, to look at some before Snakemake does
 place = workflow.modifier.path_modifier.replace_prefix
@@ -51,48 +51,26 @@ cohort = tables.read_cohort(
     {name: workflow.source_path(f"../schemas/{name}.schema.yaml") for name in ("config", "samples", "units")},
     check=workflow.is_main_process,
 )
-# where each pipeline alone puts files of samples, those of each sample in the last one
-FOLDERS = {"germline": ("map_and_sort", "take_alignment", "mark_duplicates"), "tuxedo": ("quantify", "align")}
-
-
-def mixture():
-    """The error where another pipeline's results lie: genome, statistics and page of both would have the same names."""
-    pipeline = cohort.config["pipeline"]
-    found = [place(f"results/{name}") for other in FOLDERS.keys() - {pipeline} for name in FOLDERS[other]]
-    advice = f"run {pipeline} in another folder (--directory), or remove them"
-    return [f"config: pipeline: {path} has another pipeline's results: {advice}" for path in found if has_files(path)][
-        :1
-    ]
-
-
-def has_files(folder):
-    return os.path.isdir(folder) and any(os.scandir(folder))
-
-
-errors = list(cohort.errors)
-if workflow.is_main_process and workflow.modifier.is_main_snakefile():
-    errors += tables.read_errors(workflow.configfiles)
-# none: jobs will run on another machine; machine: what samples share is made alone, so how much disk they take is not said
-PREFLIGHT = os.environ.get("GPD_PREFLIGHT", "all")
 # not where Snakemake lints, which wants no environment variables: nobody has the files of the shipped configuration yet
 PLANS = workflow.check_envvars
-if not PLANS:
-    logger.warning("warning: nothing is planned, so the files that the configuration names are not looked at")
-if cohort.config and workflow.is_main_process and PLANS:
-    errors += inputs.check(
-        cohort.config,
-        cohort.units,
-        cached_fai=place("results/reference/genome.fa.fai"),
-        index_endings=mappers[cohort.config["mapper"]].endings,
-        warn=lambda line: logger.warning(f"warning: {tables.one_line(line)}"),
-        sex_contigs=load(source("quality/figures.py")).sex_contigs,
-    )
-    errors += [] if PREFLIGHT == "none" else preflight.folders([".", place("results/"), place("logs/")])
-    errors += mixture()
-if errors:
-    sys.exit("\n".join(map(tables.one_line, errors)))
-if workflow.is_main_process:
-    own_folder = load(source("temporary_folders.py")).note(Path(".snakemake/gpd/temporary"), workflow.snakemake_tmp_dir)
+
+
+def check_inputs():
+    """End with a line for each error of the configuration, its tables and the files that they name; warn of what may fail."""
+    errors = list(cohort.errors)
+    if workflow.is_main_process and workflow.modifier.is_main_snakefile():
+        errors += tables.read_errors(workflow.configfiles)
+    if not PLANS:
+        logger.warning("warning: nothing is planned, so the files that the configuration names are not looked at")
+    elif cohort.config and workflow.is_main_process:
+        endings = mappers[cohort.config["mapper"]].endings
+        warn = lambda line: logger.warning(f"warning: {tables.one_line(line)}")
+        errors += all_inputs.errors(cohort, lambda name: load(source(name)), place, endings, warn)
+    if errors:
+        sys.exit("\n".join(map(tables.one_line, errors)))
+
+
+check_inputs()
 made_of = load(source("checks/made_of.py"))
 OTHER_FILES, OTHER_SCRIPTS = "other files: ", "scripts: "  # how parameters of what results are made of begin
 seen_files = made_of.SeenFiles(Path(".snakemake/gpd/inputs.jsonl")) if workflow.is_main_process else None

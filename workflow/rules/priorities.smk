@@ -10,14 +10,21 @@
 in_order = [rule for rule in workflow.rules if rule in workflow.modifier.rules]
 
 
+def largest_lane():
+    """The wildcards of the job that maps most."""
+    lanes = [(sample, unit) for sample in samples for unit in units[sample]]
+    sample, unit = max(lanes, key=lambda lane: gigabases(*lane))
+    return dict(sample=sample, unit=unit)
+
+
 def jobs_at_once():
     """How many jobs run side by side: a cluster's, or one a core; 0 where a sample's jobs take much of the machine."""
     machine = workflow.resource_settings
     of_samples = [rule for rule in in_order if {"sample", "callset"} & rule.wildcard_names]
     if machine.nodes or not machine.cores:
         return machine.nodes or 0
-    most = widest_in_order(machine.cores)
-    return machine.cores if all(resource_of(rule, "_cores", largest(rule)) <= most for rule in of_samples) else 0
+    most, lane = widest_in_order(machine.cores), largest_lane()
+    return machine.cores if all(resource_of(rule, "_cores", lane) <= most for rule in of_samples) else 0
 
 
 @functools.cache
@@ -30,7 +37,6 @@ def priority_of(number, together):
     """The priority of the jobs of rule `number`, where the last samples, `together` of them, go side by side."""
 
     def priority(wildcards):
-        refuse_groups()  # once: priorities are the first that Snakemake evaluates when groups are known
         position = positions().get(wildcards.get("sample", wildcards.get("callset")))
         if position is None:
             return len(samples) ** 2 * len(in_order)

@@ -100,16 +100,9 @@ def refuse_again():
     why = [f"{rule} ({name})" for (rule, name), _ in counts.most_common()]
     causes = ", ".join(why[:MOST_REASONS]) + ", ..." * (len(why) > MOST_REASONS)
     sys.exit(
-        f"would be made again: results that {len(found)} of {len(samples)} samples have ({named([*found])}), "
+        f"would be made again: results that {len(found)} of {len(samples)} samples have ({all_inputs.named([*found])}), "
         f"because of {causes}"
     )
-
-
-def strangers():
-    """Samples that have results here, and are in none of the tables."""
-    known = {*samples, *(row["sample_name"] for row in cohort.left_out)}
-    found = Path(place(f"results/{FOLDERS[config['pipeline']][-1]}"))
-    return sorted({path.stem for ending in ("txt", "json") for path in found.glob(f"*.{ending}")} - known)
 
 
 def has_other_input(job):
@@ -125,27 +118,8 @@ def refuse_other_genome():
     changed = [
         shared[job.rule.name] for job in workflow.dag.needrun_jobs() if job.rule.name in shared and has_other_input(job)
     ]
-    if changed and (others := strangers()):
+    if changed and (others := all_inputs.strangers(cohort, place)):
         sys.exit(
-            f"config: {changed[0]}: another one than that of results which {named(others)} have here, and which the tables do "
-            "not name: run in another folder (--directory), or remove those results"
+            f"config: {changed[0]}: another one than that of results which {all_inputs.named(others)} have here, and which "
+            "the tables do not name: run in another folder (--directory), or remove those results"
         )
-
-
-def named(names):
-    return ", ".join(names[:3]) + ", ..." * (len(names) > 3)
-
-
-if workflow.is_main_process and PLANS and (others := strangers()):
-    logger.warning(
-        f"warning: {place('results/')} has results of samples that the tables do not name, and leaves them: {named(others)}"
-    )
-
-if workflow.is_main_process:
-
-    onstart:
-        if not workflow.touch:
-            refuse_other_genome()
-            if os.environ.get("GPD_AGAIN") == "refuse":
-                refuse_again()
-            require_tools()

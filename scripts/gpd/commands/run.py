@@ -179,7 +179,6 @@ def _command(
             *([f"{LEFT_OUT}=[{','.join(without)}]"] if without else []),  # no name has what YAML reads otherwise
             *threads,
             *tools.conda_options(pipeline),
-            *(workflow.ADMISSION if mem_mb else ()),
             "--rerun-incomplete",
         ],
         extra=rest,

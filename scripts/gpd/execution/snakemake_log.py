@@ -1,7 +1,7 @@
 """Snakemake's output, read: how far it is, what is planned, why it stopped. Pure: it looks at lines."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
 
@@ -23,15 +23,14 @@ _MEMORY = re.compile(r"\bmem_mb=(\d+)")
 _FAILED = re.compile(r"^Error in rule (\w+):$")
 _FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
 _COUNT = re.compile(r"^(\w+) +(\d+)$")  # in the table of planned jobs
-# what the workflow warns of, and what it chose by the machine; who waits for room on the disk
-_NOTE = re.compile(r"^(?:warning: |chosen: |disk: (\S+) waits: )")
+_NOTE = re.compile(r"^(?:warning: |chosen: )")  # what the workflow warns of, and what it chose by the machine
 _FIELD = re.compile(r"^    ([\w-]+): ?(.*)$")
 _ERROR = re.compile(r"^\w*(?:Error|Exception)\b|^\S+: error: |^launcher: ")
 _CALL = re.compile(r'^\s+File ".*", line \d+')  # a line of Python's, which a user can do nothing with
 _NOTICE = re.compile(  # tells nothing of what went wrong
     r"^(?:Using workflow specific profile |Config file .* is extended by |Assuming unrestricted shared filesystem|"
     r"Exiting because a job|Complete log\(s\)|Elapsed time|"
-    r"Shutting down, |warning: |disk: \S+ waits: )"
+    r"Shutting down, |warning: )"
 )
 
 
@@ -103,11 +102,6 @@ class Progress:
         self.local.discard(job)
 
 
-def waited_for_disk(lines: Iterable[str]) -> list[str]:
-    """The samples that waited for room on the disk, by what Snakemake's scheduler printed."""
-    return [found[1] for line in lines if (found := _NOTE.match(line)) and found[1]]
-
-
 def planned_rules(lines: Sequence[str]) -> frozenset[str]:
     """The rules that Snakemake was to run, by the table with which it begins."""
     if STATISTICS not in lines:
@@ -133,11 +127,18 @@ def planned_jobs(lines: Sequence[str]) -> list[PlannedJob]:
 
 def reason(lines: Sequence[str]) -> list[str]:
     """Why Snakemake stopped where no failed job says it: its first error, else the last lines that say anything."""
-    text = "\n".join(_without_tracebacks(lines)).replace("\n".join(LAST_WORDS), "")
+    text = "\n".join(_without_tracebacks(_after_plan(lines))).replace("\n".join(LAST_WORDS), "")
     informative = [line for line in text.split("\n") if line.strip() and not _NOTICE.match(line)]
     errors = [number for number, line in enumerate(informative) if _ERROR.match(line)]
     shown = informative[errors[0] :][:MOST_LINES] if errors else informative[-MOST_LINES:]
     return [line.replace("__main__.py: error:", "snakemake: error:", 1) for line in shown]
+
+
+def _after_plan(lines: Sequence[str]) -> Sequence[str]:
+    """The lines after the table of planned jobs, if there is one."""
+    begun = lines.index(STATISTICS) if STATISTICS in lines else len(lines)
+    total = next((number for number in range(begun, len(lines)) if lines[number].startswith("total ")), -1)
+    return lines[total + 1 :]
 
 
 def plan(lines: Sequence[str]) -> list[str]:

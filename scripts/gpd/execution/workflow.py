@@ -26,7 +26,6 @@ from gpd.paths import ROOT
 from gpd.processes import ProcessError
 
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
-ADMISSION = ("--scheduler", "admission")  # begins no sample that the disk has no room for, on this machine
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
 HANG_LOOK_S, HANG_PATIENCE_S = 30.0, 180.0

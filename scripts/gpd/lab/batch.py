@@ -1,12 +1,10 @@
-"""A batch: the samples of a run start together, in one workflow or side by side, as the disk has room."""
+"""A batch: the samples of a run start together, in one workflow or side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 
-from gpd.execution import workflow
 from gpd.lab import disk, snakemake_process
 from gpd.lab.snakemake_process import EndedProcess, Left, Process, Setup, Share, Start
 from gpd.records.run import InputRecord
@@ -15,18 +13,16 @@ from gpd.records.run_spec import INDEPENDENT, RunSpec
 
 @dataclass
 class BatchWorkload:
-    """The processes of a batch, or copies of a step; `at_once` of them at most are at work."""
+    """The processes of a batch, or copies of a step."""
 
     spec: RunSpec
     setup: Setup
     folder: Path
     inputs: Mapping[str, InputRecord]
     processes: Sequence[Process] = field(init=False)
-    at_once: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.processes = list(_processes(self.spec, self.folder))
-        self.at_once = len(self.processes)
 
     @property
     def share(self) -> Share:
@@ -34,12 +30,7 @@ class BatchWorkload:
         if step := spec.step:  # a copy of a step has its share of the memory, and the step's rules alone
             options = ["--allowed-rules", *step.rules]
             return Share(step.threads, setup.mem_mb and setup.mem_mb // step.copies, step.targets, options)
-        admits = setup.placement is None and spec.mode != INDEPENDENT
-        return Share(spec.cores, setup.mem_mb, options=workflow.ADMISSION if admits else ())
-
-    @property
-    def waited(self) -> Sequence[str]:
-        return list(chain.from_iterable(process.samples for process in self.processes[self.at_once :]))
+        return Share(spec.cores, setup.mem_mb)
 
     def lay_out(self) -> None:
         for process in self.processes:
@@ -47,10 +38,11 @@ class BatchWorkload:
 
     def find_room(self, scratch: Path) -> None:
         if self.spec.step is None:
-            self.at_once = disk.at_once(self.setup.prepared, self.spec.samples, self.folder, scratch)
+            samples, at_work = self.spec.samples, len(self.processes)
+            disk.refuse_full(disk.estimate(self.setup.source, samples), samples, at_work, self.folder, scratch)
 
     def run(self, start: Start) -> list[EndedProcess]:
-        with ThreadPoolExecutor(min(self.at_once, len(self.processes))) as pool:
+        with ThreadPoolExecutor(len(self.processes)) as pool:
             return list(pool.map(start, self.processes))
 
     def left(self, ended: Sequence[EndedProcess]) -> list[Left]:

@@ -1,81 +1,76 @@
-"""The disks of a run: how many samples they have room for, and what a run takes of them."""
+"""The disks of a run: whether they have room for its samples, and what a run takes of them."""
 
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 from gpd.errors import GpdError
+from gpd.lab.pool import Source
 from gpd.machines.watcher import watching
-from gpd.text.formats import number
+from gpd.paths import ROOT
+from gpd.processes import output_of
+from gpd.text.formats import counted, number
 
-PREDICTED = Path(".snakemake") / "gpd" / "disk.json"  # what the workflow notes in a folder that it runs in
+ESTIMATE = ROOT / "workflow" / "scripts" / "resources" / "disk.py"
 GIGABYTE = 1e9
 INTERVAL_S = 2.0
 BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system's
 MIB = 1024**2
 
+Need = Mapping[str, float]  # of a sample, bytes: kept, results, temporary, both
+
 
 class RoomError(GpdError):
-    """The disks have no room for a single sample."""
+    """The disks have no room for a run."""
 
 
 @dataclass(frozen=True)
-class Need:
-    """What is predicted of a sample, bytes: what it leaves, and the most that it takes of each disk beside that."""
+class Estimate:
+    """What samples are estimated to take, by name; each is off by a factor of `within` at most, as far as is known."""
 
-    left: int
-    more: tuple[int, ...]
+    within: float
+    samples: Mapping[str, Need]
 
 
-def at_once(prepared: Path, samples: Sequence[str], results: Path, temporary: Path) -> int:
-    """How many of the samples may be at work at once, the others before or after them: all, where nothing is predicted.
+def estimate(source: Source, samples: Collection[str]) -> Estimate:
+    """What the workflow's script says that samples take. Raises ProcessError."""
+    units = {sample: [row for row in source.units if row["sample_name"] == sample] for sample in samples}
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as asked:
+        json.dump({"config": source.config, "samples": units}, asked)
+        asked.flush()
+        return Estimate(**json.loads(output_of([sys.executable, str(ESTIMATE), asked.name], name=ESTIMATE.name)))
 
-    More than one take a margin of what is predicted. Raises RoomError where it is none.
+
+def refuse_full(found: Estimate, samples: Sequence[str], at_work: int, results: Path, temporary: Path) -> None:
+    """Raise RoomError where samples, so many of them at work together, have no room even if estimates are too large.
+
+    What a run that was cut off has made is part of what it needs.
     """
-    try:
-        predicted = json.loads((prepared / PREDICTED).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return len(samples)
-    folders = [results] if results.stat().st_dev == temporary.stat().st_dev else [results, temporary]
-    bare, ample = (
-        [need(predicted["samples"][sample], len(folders), margin) for sample in samples]
-        for margin in (1, predicted["margin"])
-    )
-    # what a run that was cut off has made is part of what it needs
+    needs = [found.samples[sample] for sample in samples]
+    kept, one_disk = sum(each["kept"] for each in needs), results.stat().st_dev == temporary.stat().st_dev
+    more = [most(needs, at_work, "both" if one_disk else "results", "kept")]
+    more += [] if one_disk else [most(needs, at_work, "temporary")]
+    folders = [results, temporary][: len(more)]
     free = [shutil.disk_usage(folder).free + used_mib(folder) * MIB for folder in folders]
-    if not (fit := most_at_once(ample, free) or min(1, most_at_once(bare, free))):
-        free_space = ", ".join(f"{_gb(there)} free in {folder}" for there, folder in zip(free, folders, strict=True))
-        kept, more = sum(each.left for each in bare), max(sum(each.more) for each in bare)
+    wanted = [more[0] + kept, *more[1:]]
+    if any(want / found.within > there for want, there in zip(wanted, free, strict=True)):
+        there = ", ".join(f"{_gb(size)} free in {folder}" for size, folder in zip(free, folders, strict=True))
         raise RoomError(
-            f"no room on the disk: {len(samples)} samples leave {_gb(kept)}, one at work takes {_gb(more)} more; "
-            f"{free_space}"
+            f"no room on the disk: {counted(len(needs), 'sample')} leave about {_gb(kept)}, and {at_work} at work take "
+            f"{_gb(sum(more))} more; {there}: free some, or run fewer samples"
         )
-    return fit
 
 
-def need(predicted: Mapping[str, Any], disks: int, margin: float = 1) -> Need:
-    """A sample's need of one disk, or of one for results and one for temporary files, at `margin` times its peak."""
-    spaces, left = predicted["rules"].values(), predicted["kept"]
-    if disks == 1:
-        return Need(left, (max(0, margin * max(map(sum, spaces)) - left),))
-    results, temporary = (margin * max(of_disk) for of_disk in zip(*spaces, strict=True))
-    return Need(left, (max(0, results - left), temporary))
-
-
-def most_at_once(needs: Sequence[Need], free: Sequence[float]) -> int:
-    """How many may be at work at once, whichever these are: what is left of all has to fit, too."""
-    fits = []
-    for disk, there in enumerate(free):
-        room = there if disk else there - sum(each.left for each in needs)
-        taken = accumulate(sorted((each.more[disk] for each in needs), reverse=True))
-        fits.append(sum(amount <= room for amount in taken))
-    return min(fits)
+def most(needs: Sequence[Need], at_work: int, name: str, without: str = "") -> float:
+    """The sum of what so many of the samples take at most."""
+    amounts = sorted((each[name] - (each[without] if without else 0) for each in needs), reverse=True)
+    return sum(max(0, amount) for amount in amounts[:at_work])
 
 
 def _gb(amount: float) -> str:

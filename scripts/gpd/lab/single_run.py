@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gpd.cluster import slurm
-from gpd.execution import snakemake_log, workflow
+from gpd.execution import workflow
 from gpd.files import open_plain, write_text
 from gpd.lab import continuing, disk, page_cache, provenance
 from gpd.lab.batch import BatchWorkload
@@ -55,8 +55,6 @@ from gpd.text.formats import percent
 
 RECORD = "run.json"
 SCRATCH, SCRATCH_PREFIX = "tmp", "gpd-scratch-"
-# what the workflow says of the machine before its first job: nothing, or nothing of what samples take of its disk
-NO_PREFLIGHT, OF_MACHINE_ALONE = {"GPD_PREFLIGHT": "none"}, {"GPD_PREFLIGHT": "machine"}
 CACHE_TRIES, CACHE_TOLERANCE = 3, 0.01
 NO_CACHE = "set cache: as_is, or end what holds them, or make room for them"
 LOG_HEAD = 2**18  # characters of a log: what a tool says of itself comes before its progress
@@ -93,9 +91,7 @@ def _make(
     """Run Snakemake in the folder that all runs share. Raises StudyRunError where it does not end well."""
     folder, earlier = setup.prepared, len(read_ledger(setup.prepared / LEDGER))
     with _jobs_elsewhere(setup, folder):
-        finished = snakemake(
-            setup, folder, cores, profile, targets, options, OF_MACHINE_ALONE, lambda state: changed("", state)
-        )
+        finished = snakemake(setup, folder, cores, profile, targets, options, {}, lambda state: changed("", state))
     refuse_failed(finished, read_ledger(folder / LEDGER)[earlier:], folder)
 
 
@@ -109,8 +105,7 @@ def plan_dry(
 ) -> list[str]:
     """Have the workflow check a pool and plan; nothing is run. What Snakemake says.
 
-    Of a throughput study all samples are planned, and this machine's cores, memory and tools do not matter. Raises
-    StudyRunError with what it says.
+    Of a throughput study all samples are planned. Raises StudyRunError with what it says.
     """
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
         folder = Path(scratch)
@@ -120,8 +115,7 @@ def plan_dry(
         quiet = [] if threads else ["--quiet", "all"]
         options = ["--dry-run", "--nolock", *quiet, "--", str(RESULTS)]
         arguments = workflow.command(folder, cores, mem_mb, written, [], options)
-        environment = {} if threads else NO_PREFLIGHT
-        finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None, environment)
+        finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
             raise StudyRunError(reason(finished))
         return list(finished.output)
@@ -185,10 +179,6 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         kept_disk_mib=round(sum(each.mib for each in left), 3),
         genome_mb=_genome_mb(setup.prepared / REFERENCE / "genome.fa.fai"),
         energy_j=energy.joules if here else None,
-        waited_for_disk=(
-            *workload.waited,
-            *chain.from_iterable(snakemake_log.waited_for_disk(each.finished.output) for each in ended),
-        ),
         processes=tuple(
             ProcessRecord(
                 directory=str(each.folder.relative_to(folder)),

@@ -111,17 +111,12 @@ class Workload(Protocol):
     @property
     def share(self) -> Share: ...
 
-    @property
-    def waited(self) -> Sequence[str]:
-        """The samples for which the disk had no room at once."""
-        ...
-
     def lay_out(self) -> None:
         """Lay out what starts with the run."""
         ...
 
     def find_room(self, scratch: Path) -> None:
-        """Look how many the disk has room for. Raises GpdError where these are too few."""
+        """Raise GpdError where the disks have no room for its samples."""
         ...
 
     def run(self, start: Start) -> list[EndedProcess]:

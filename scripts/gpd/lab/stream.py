@@ -72,22 +72,14 @@ class StreamWorkload:
     def share(self) -> Share:
         return Share(self.spec.cores, self.setup.mem_mb and self.setup.mem_mb // self.spec.n)
 
-    @property
-    def waited(self) -> Sequence[str]:
-        return ()
-
     def lay_out(self) -> None:
         """Nothing yet: a folder is laid out when its sample starts."""
 
     def find_room(self, scratch: Path) -> None:
         """It holds n samples at work beside what n before them left: so many may not be digested yet."""
-        n = self.spec.n
-        at_once = disk.at_once(self.setup.prepared, list(islice(drawn(self.spec), 2 * n)), self.folder, scratch)
-        if at_once < n:
-            raise StudyRunError(
-                f"{self.spec.name}: the disk has room for {at_once} of {n} samples at once, "
-                "beside the results of as many that have ended"
-            )
+        first = list(islice(drawn(self.spec), 2 * self.spec.n))
+        found = disk.estimate(self.setup.source, set(first))
+        disk.refuse_full(found, first, self.spec.n, self.folder, scratch)
 
     def run(self, start: Start) -> list[EndedProcess]:
         """Keep n samples in flight to the end of the window: each of n threads takes the next when its last has ended.

@@ -111,11 +111,12 @@ class RunRecord:
 
     `run` is the mark of its ledgers' records. `wall_s` is by a clock that is never set; `cpu_s` is what the operating
     system counted for its processes and their children, `snakemake_cpu_s` that part of Snakemake's own. `peak_disk_mib`
-    is the largest size of its folders that was seen, `kept_disk_mib` that of its results once all had ended,
-    `waited_for_disk` the samples that it had no room for at once. `cached`: the share of reads and reference that was
-    in the page cache at the start. `cpus`: those that its jobs might use, as a kernel list. `genome_mb` is the length
-    of the reference, in million bases. `energy_j` is what the machine's own counters of processors and memory counted,
-    None: none could be read. `binding`: how jobs were to be bound beside the policy, None: no CPUs were allocated;
+    is the largest size of its folders that was seen, `kept_disk_mib` that of its results once all had ended;
+    `waited_for_disk`, of earlier versions, the samples that it had no room for at once. `cached`: the share of reads
+    and reference that was in the page cache at the start. `cpus`: those that its jobs might use, as a kernel list.
+    `genome_mb` is the length of the reference, in million bases. `energy_j` is what the machine's own counters of
+    processors and memory counted, None: none could be read. `binding`: how jobs were to be bound beside the policy,
+    None: no CPUs were allocated;
     `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
     `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile; in mode cluster there is
     none, and `nodes` are as Slurm describes them.

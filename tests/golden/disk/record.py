@@ -132,13 +132,13 @@ def measure(case: Case, folder: Path) -> dict[str, object]:
         shared = disk.used_mib(run / "results") * MIB
         with watch(run / "results", Path(scratch)) as looks:
             snakemake(case, run, "results", folder, TMPDIR=scratch)
-    predictor = load(ROOT / "workflow/scripts/resources/disk.py")
-    ((*units,),) = predictor.measure([[row for row in source.units if row["sample_name"] == case.sample]])
+    script = load(ROOT / "workflow/scripts/resources/disk.py")
+    units = source.units_of(case.sample)
     return {
         "settings": json.dumps({"pipeline": case.pipeline} | settings),
         "sort_mb": case.sort_mb,
         "genome": genome(Path(source.config["reference"]["fasta"])),
-        "units": json.dumps([[round(unit.bases), round(unit.fastq)] for unit in units]),
+        "units": json.dumps([round(sum(script.fastq_bytes(str(path)) for path in unit.values())) for unit in units]),
         "peak_bytes": round(max(look.results + look.temporary for look in looks) - shared),
         "kept_bytes": round(disk.used_mib(run / "results") * MIB - shared),
         "rules": json.dumps(dict(by_rule(run / "ledger.jsonl", looks, shared))),
@@ -243,10 +243,10 @@ def read() -> Iterator[dict[str, str]]:
 
 
 def disk_page() -> str:
-    """What the table holds, for each byte of compressed FASTQ: the second number of each unit."""
+    """What the table holds, for each byte of compressed FASTQ, of which it has a number a unit."""
     rows = []
     for row in read():
-        fastq = sum(unit[1] for unit in json.loads(row["units"]))
+        fastq = sum(json.loads(row["units"]))
         given = ((key, json.dumps(value).strip('"')) for key, value in json.loads(row["settings"]).items())
         settings = ", ".join(code(f"{key}: {text}") for key, text in given)
         ratios = (f"{int(row[name]) / fastq:.2f}" for name in ("peak_bytes", "kept_bytes"))
@@ -258,7 +258,7 @@ def disk_page() -> str:
         "How much disk one sample takes while it runs, and how much it keeps, for each byte of its compressed FASTQ.",
         "```sh\npython tests/golden/disk/record.py\n```",
         "Each sample ran alone, once (n = 1), one job after the other. Sizes of files do not depend on the machine. "
-        "The tests hold the predictions that `gpd run` makes against this table.",
+        "The tests hold the estimates by which a run warns, or is refused, against this table.",
         table(heads, rows),
     )
 

@@ -1,7 +1,6 @@
 # What mapping asks for: the mapper's index, the reads, and threads by their size.
 import bisect
 import os
-import shutil
 from functools import cache
 from itertools import accumulate
 
@@ -20,10 +19,6 @@ checked = ["results/reference/bwa_index.txt"] if own_index else []
 # rules whose resources are looked up, by the names that they have in a workflow which uses this as a module
 SIZED = ("map_and_sort", "take_alignment", "haplotype_caller")
 renamed = {name: workflow.modifier.modify_rulename(name) for name in SIZED}
-
-# said before the first job, not by the first that maps
-if mapper.setup and workflow.is_main_process and not shutil.which(config["mapper"]):
-    sys.exit(f"config: mapper: {config['mapper']} is not on the PATH: {mapper.setup} installs it; or set mapper: bwa")
 
 
 def mapped(sample, unit):

@@ -1,5 +1,4 @@
 # What the Tuxedo rules ask for: files by sample and condition, and arguments from the config.
-from snakemake.logging import logger
 
 GENES, MASK = "results/reference/genes.gtf", "results/reference/mask.gtf"
 LIBRARY_TYPE = "results/library_type/library_type.txt"
@@ -18,41 +17,7 @@ TABLES = (
     *("var_model.info", "read_groups.info", "run.info", "bias_params.info"),
 )
 
-annotation_check, design = map(load, map(source, ("tuxedo/annotation.py", "tuxedo/design.py")))
-conditions = design.conditions(units, cohort.samples)
-if errors := design.errors(config, units, conditions, cohort.left_out, place("results/quantify/")):
-    sys.exit("\n".join(errors))
-
-
-def read_annotation(key, made):
-    """Look through the annotation of a key, unless an earlier run has made its own of it; refuse what cannot be used."""
-    path, made = Path(config[key]), Path(made)
-    if made.exists() and path.exists() and made.stat().st_mtime >= path.stat().st_mtime:
-        return
-    try:
-        found = annotation_check.read(config[key])
-    except annotation_check.AnnotationError as error:
-        sys.exit(f"config: {key} {path} {error}")
-    if key == "mask" and found.format != "GTF":
-        sys.exit(f"config: {key} {path} is {found.format}: give GTF (gffread -T makes it)")
-    contigs, _ = inputs.read_reference(config["reference"], reference["fai"])
-    errors, warnings = annotation_check.compare(found, contigs, config["reference"]["fasta"])
-    if errors:
-        sys.exit("\n".join(f"config: {key} {path} {error}" for error in errors))
-    if key == "annotation" and config["assembly"] == "reference_only" and not found.has_starts:
-        warnings.append(design.WITHOUT_STARTS)
-    for warning in warnings:
-        logger.warning(f"warning: config: {key} {path} {warning}")
-
-
-if PLANS and not config["annotation"]:
-    sys.exit("config: annotation: missing: the tuxedo pipeline needs the genes, as GTF or GFF3")
-if workflow.is_main_process and PLANS:
-    read_annotation("annotation", GENES)
-    if config["mask"]:
-        read_annotation("mask", MASK)
-    for warning in design.warnings(config, conditions):
-        logger.warning(f"warning: {warning}")
+conditions = load(source("tuxedo/design.py")).conditions(units, cohort.samples)
 
 
 def sample_reads(wildcards):

@@ -48,8 +48,10 @@ class SeenFiles:
             found = digest(Path(name))
             self._take(name, state, found)
             # a full disk: it is read again by the next run
-            with suppress(OSError), self.notes.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([name, state, found]) + "\n")
+            with suppress(OSError):
+                self.notes.parent.mkdir(parents=True, exist_ok=True)
+                with self.notes.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([name, state, found]) + "\n")
         return found
 
     def _take(self, name: str, state: Any, found: str) -> None:

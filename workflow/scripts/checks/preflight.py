@@ -1,38 +1,30 @@
-"""What of the machine lets a run fail, said before its first job: CPUs, memory, files, processes, disks, clock.
+"""What of the machine lets a run fail, said before its first job: CPUs, memory, files, processes, disks.
 
-Errors are what can't work here, warnings what may not: these rest on predictions. Each is a line that says where, what
+Errors are what can't work here, warnings what may not: these rest on estimates. Each is a line that says where, what
 and what to do. No process is started. The workflow loads this file by its path.
 """
 
 import os
-import subprocess
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PATIENCE_S = 120  # a file server's clock may be ahead by so much
 NOTHING = 1 << 20  # bytes: a disk with less is full
 MEMORY_KINDS = {"tmpfs", "ramfs"}  # of file systems
 NOTABLE = 0.001  # of the memory; what small samples put there is not worth a line
 
 FILES_OF_GATK = 600  # its class path has 370, and GenomicsDBImport opens 50 samples at once, GVCF and index
-FILES_OF_A_TOOL = 64  # beside temporary ones
+FILES_A_GIGABASE = 17  # temporary ones of sambamba sort with 10 GB, and of sambamba markdup with reads of 100 bases
 TASKS_A_CORE = 40  # a JVM with the serial collector has some 30 threads; mapping a dozen processes
 
 
 @dataclass(frozen=True)
 class Job:
-    """What the largest job of a rule asks for, and what it writes to temporary files that lie in memory."""
+    """What the largest job of a rule asks for."""
 
     rule: str
     threads: int
     mem_mb: int
-    files_mb: float = 0
-
-    @property
-    def takes_mb(self) -> int:
-        return round(self.mem_mb + self.files_mb)
 
 
 @dataclass(frozen=True)
@@ -43,76 +35,70 @@ class Finding:
     is_error: bool = False
 
 
-# ---- memory -----------------------------------------------------------------------------------------
+# ---- CPUs, memory and limits of the process ---------------------------------------------------------
 
 
 def memory(
-    jobs: Iterable[Job], there_mb: float, limited: bool, given_mb: int | None, cores: int, index_mb: float
+    jobs: Iterable[Job], there_mb: float, given_mb: float | None, cores: int, index_mb: float
 ) -> Iterator[Finding]:
-    """Against what this process may use (`limited`: by a control group or Slurm, not by the machine).
+    """Of the largest job of each rule, against what this process may use; `index_mb`: what a mapper holds of its index.
 
-    `given_mb` is what Snakemake was told that jobs may take together, `index_mb` what a mapper holds of its index.
+    `given_mb` is what Snakemake was told that jobs may take together: none of them has more.
     """
-    jobs = list(jobs)
-    where = f"memory: {'a limit gives this process' if limited else 'this machine has'} {there_mb:,.0f} MB"
+    jobs, most_mb = list(jobs), there_mb if given_mb is None else given_mb
     if index_mb > there_mb:
         yield Finding(
-            f"{where}, and the mapper's index takes {index_mb:,.0f}: run where there is more, or raise the limit", True
+            f"memory: this process may use {there_mb:,.0f} MB, and the mapper's index takes {index_mb:,.0f}: run where "
+            "there is more, or raise the limit",
+            True,
         )
-    larger = [job for job in jobs if job.takes_mb > there_mb]
-    if larger:
-        asked = ", ".join(f"{job.rule} {job.takes_mb:,}" for job in sorted(larger, key=lambda job: -job.takes_mb))
+    if larger := sorted(job.rule for job in jobs if job.mem_mb >= most_mb):
         yield Finding(
-            f"{where}, less than single jobs ask for ({asked}): those of large samples may be ended for it; set their "
-            "mem_mb in a profile, or run where there is more"
+            f"memory: jobs may use {most_mb:,.0f} MB, and single ones ask for all of it or more ({', '.join(larger)}): "
+            "those of large samples may be ended for it; set their mem_mb in a profile, or run where there is more"
         )
-    together = [(job.takes_mb * (cores // job.threads), job) for job in jobs if job not in larger]
-    most, job = max(together, key=lambda each: each[0], default=(0, None))
-    if job and given_mb is None and most > there_mb:
+    together = [(job.mem_mb * (cores // job.threads), job) for job in jobs if job.mem_mb < most_mb]
+    sum_mb, job = max(together, key=lambda each: each[0], default=(0, None))
+    if job and given_mb is None and sum_mb > there_mb:
         yield Finding(
-            f"{where}, and {cores // job.threads} jobs of {job.rule} at once may take {most:,} MB: give Snakemake "
-            f"--resources mem_mb={there_mb:.0f} (gpd run does)"
+            f"memory: this process may use {there_mb:,.0f} MB, and {cores // job.threads} jobs of {job.rule} at once "
+            f"may take {sum_mb:,}: give Snakemake --resources mem_mb={there_mb:.0f} (gpd run does)"
         )
 
 
-# ---- CPUs and limits of the process -----------------------------------------------------------------
+def process(
+    cores: int, usable: int, open_files: float | None, tasks: float | None, gigabases: float
+) -> Iterator[Finding]:
+    """Of what Snakemake was given, and of the largest sample's reads, against what this process may use.
 
-
-def cpus(cores: int, usable: int) -> Iterator[Finding]:
-    """What Snakemake was given, against what this process may keep busy."""
+    `open_files` is the hard limit, up to which each job raises its own; `tasks` processes and threads may be started.
+    """
     if cores > usable:
         yield Finding(
             f"cores: Snakemake was given {cores}, and this process may use {usable} (affinity, control group, Slurm): "
             f"jobs will wait for each other, or share them; give --cores {usable}"
         )
-
-
-def open_files(limit: float | None, temporary: float) -> Iterator[Finding]:
-    """Against the hard limit, up to which each job raises its own; so many `temporary` files may be open at once."""
-    needed = round(max(FILES_OF_GATK, FILES_OF_A_TOOL + temporary))
-    if limit is not None and limit < needed:
+    files = round(max(FILES_OF_GATK, FILES_A_GIGABASE * gigabases))
+    if open_files is not None and open_files < files:
         yield Finding(
-            f"open files: the hard limit is {limit} (ulimit -Hn), and sorting, marking duplicates or joint calling may "
-            f"need {needed:,}: raise it (limits.conf, LimitNOFILE, docker run --ulimit nofile={needed})"
+            f"open files: the hard limit is {open_files} (ulimit -Hn), and sorting, marking duplicates or joint "
+            f"calling may need {files:,}: raise it (limits.conf, LimitNOFILE, docker run --ulimit nofile={files})"
         )
-
-
-def tasks(left: float | None, cores: int) -> Iterator[Finding]:
-    """Against processes and threads that may still be started."""
-    needed = TASKS_A_CORE * cores
-    if left is not None and left < needed:
+    if tasks is not None and tasks < TASKS_A_CORE * cores:
         yield Finding(
-            f"processes: {left} more may be started (ulimit -u, pids.max), and jobs on {cores} cores have up to "
-            f"{needed:,} processes and threads: raise the limit, or give fewer --cores"
+            f"processes: {tasks} more may be started (ulimit -u, pids.max), and jobs on {cores} cores have up to "
+            f"{TASKS_A_CORE * cores:,} processes and threads: raise the limit, or give fewer --cores"
         )
 
 
 # ---- folders ----------------------------------------------------------------------------------------
 
 
-def folders(paths: Iterable[str]) -> list[str]:
-    """Errors: folders that a run writes to, and can't."""
-    return [f"{path}: a run writes here, and {fault}" for path in paths if (fault := fault_of(standing(path)))]
+def folders(paths: Iterable[str]) -> Iterator[Finding]:
+    """Of folders that a run writes to, and can't."""
+    for path in paths:
+        if fault := fault_of(standing(path)):
+            yield Finding(f"{path}: a run writes here, and {fault}", True)
 
 
 def fault_of(folder: Path) -> str:
@@ -168,26 +154,33 @@ def standing(path: str) -> Path:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Predicted bytes in a folder: what all samples leave there, and the most that one has there besides at work."""
+    """Estimated bytes in a folder: what all samples will leave there, and what each has there besides while at work."""
 
     folder: str
     left: float
-    more: float
+    more: Sequence[float]
 
 
-def disk(
-    wanted: Iterable[Wanted], samples: int, free: Callable[[str], float], taken: Callable[[str], float]
-) -> Iterator[Finding]:
-    """Against what is free on each folder's file system, and what is `taken` of it by an earlier start already."""
+def disk(wanted: Iterable[Wanted], at_once: int, within: float, free: Callable[[str], float]) -> Iterator[Finding]:
+    """Against what is free on each folder's file system, where so many samples are at work at once.
+
+    An error is what has no room one sample after the other, and not even where estimates are `within` times too large.
+    """
     for each in wanted:
-        there, needed = free(each.folder), each.left + each.more
+        there, more = free(each.folder), sorted(each.more, reverse=True)[:at_once]
+        where = f"disk: {each.folder} has {size(there)} free"
+        left = f"{counted(len(each.more))} will leave about {size(each.left)} there, and " if each.left else ""
+        one = f"{where}; {left}a sample at work takes up to {size(max(more, default=0))} more"
         if there < NOTHING:
-            yield Finding(f"disk: {each.folder} has {size(there)} free: free some, or run elsewhere", True)
-        elif there < needed and there + taken(each.folder) < needed:
-            left = f"{counted(samples)} will leave about {size(each.left)} there, and " if each.left else ""
+            yield Finding(f"{where}: free some, or run elsewhere", True)
+        elif there < (each.left + max(more, default=0)) / within:
+            yield Finding(f"{one}: free some, or run elsewhere (GPD_PREFLIGHT=none starts all the same)", True)
+        elif there < each.left + max(more, default=0):
+            yield Finding(f"{one}: free some, or jobs may fail")
+        elif there < each.left + sum(more):
             yield Finding(
-                f"disk: {each.folder} has {size(there)} free; {left}a sample at work takes up to {size(each.more)} "
-                "more: free some, or samples may wait, or fail"
+                f"{where}; {left}{counted(len(more))} at work at once take up to {size(sum(more))} more: free some, or "
+                "give fewer --cores, or jobs may fail"
             )
 
 
@@ -197,10 +190,9 @@ def free(folder: str) -> float:
     return system.f_bavail * system.f_frsize
 
 
-def taken(folder: str) -> float:
-    """Bytes that files below a folder take, as far as they can be read."""
-    found = subprocess.run(["du", "--summarize", "--block-size=1", folder], capture_output=True, text=True, check=False)
-    return float(found.stdout.split()[0]) if found.stdout else 0
+def held(paths: Iterable[str]) -> float:
+    """Bytes of the files that are there."""
+    return sum(path.stat().st_size for path in map(Path, paths) if path.is_file())
 
 
 def share_disk(folder: str, other: str) -> bool:
@@ -214,22 +206,3 @@ def size(amount: float) -> str:
 
 def counted(samples: int) -> str:
     return f"{samples} samples" if samples > 1 else "the sample"
-
-
-# ---- clock ------------------------------------------------------------------------------------------
-
-
-def clock(now: float, inputs: Iterable[str], installed: float) -> Iterator[Finding]:
-    """Against what was there before: files of input, and this workflow."""
-    there = (path for path in map(Path, inputs) if path.exists())
-    newest, path = max(((path.stat().st_mtime, path) for path in there), default=(0, Path()))
-    advice = "set the clock, for Snakemake tells by times what has to be made anew"
-    here = f"clock: it is {_minute(now)} here, before"
-    if now + PATIENCE_S < installed:
-        yield Finding(f"{here} this workflow was installed ({_minute(installed)}): {advice}")
-    elif now + PATIENCE_S < newest:
-        yield Finding(f"{here} {path} was written ({_minute(newest)}): {advice}, or touch that file")
-
-
-def _minute(moment: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))

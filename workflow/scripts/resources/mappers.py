@@ -13,8 +13,7 @@ class Mapper:
     `endings` are those of its index's files. Of an index, bytes a base of the genome: its files (`disk`), what a
     process holds of them (`loaded`), and what making them takes (`making`, beside `making_mb`). `own_mb` and
     `thread_mb`: memory of a process and each of its threads without its index, but with the sorter that it feeds.
-    `conda` is the environment of what maps with it, `setup` what installs it where that environment lacks it,
-    `variables` what its command is started with.
+    `conda` is the environment of what maps with it, `variables` what its command is started with.
     """
 
     endings: tuple[str, ...]
@@ -25,7 +24,6 @@ class Mapper:
     conda: str
     own_mb: int = 4200
     thread_mb: int = 450
-    setup: str = ""
     variables: str = ""
 
 
@@ -60,7 +58,6 @@ MAPPERS = {
         making_mb=1000,
         conda="bwa",
         own_mb=5200,
-        setup="make setup-bwa-mem4",
         variables="BWA4_NO_BATCH_OVERLAP=1",
     ),
 }
