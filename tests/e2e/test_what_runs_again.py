@@ -43,7 +43,7 @@ ROUTES = {
         "known_indels": ["other.vcf"],
     },
     "hisat2": {"bias_correction": True},
-    "tophat2": {"aligner": "tophat2", "inner_distance": 20, "inner_distance_sd": 30},
+    "tophat2": {"aligner": "tophat2"},
 }
 ESSENTIAL = ("gatk4", "hisat2")  # of each pipeline one; the others are long
 
@@ -126,7 +126,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "leave_out": (["A2"], {"library_type", "strandedness", "mapping_rates_files", "expression_files"}),
         "qc.action": ("stop", {"quality_gate"}),
         "annotation": ("others.gtf", {"annotation"}),
-        "aligner": ("tophat2", {"bowtie2_index", "transcript_sequences"}),
+        "aligner": ("tophat2", {"bowtie2_index"}),
         "strandedness": ("fr-firststrand", {"align"}),
         "assembly": ("de_novo", {"assemble"}),
         "fragment_length": (150, {"assemble"}),
@@ -145,8 +145,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         f"qc.thresholds.{OF_RNA[0]}": ({}, {"quality"}),
     },
     "tophat2": {
-        "inner_distance": (50, {"tophat2"}),
-        "inner_distance_sd": (20, {"tophat2"}),
+        "extra.tophat2": ("-r 20", {"tophat2"}),
         "strandedness": ("fr-firststrand", {"tophat2"}),
         "assembly": ("reference_only", {"tophat2"}),
     },
@@ -182,7 +181,7 @@ UNUSED = {
     "joint": {"hard_filters.snps": {"QD2": "QD < 2.5"}, "bam_input": "remap"},
     "bam": {"cram_reference": "other.fa"},
     "hisat2": {
-        "inner_distance": 7,
+        "extra.tophat2": "-r 20",
         "gatk": "gatk3",
         "calling": "joint",
         "filter": "none",

@@ -589,6 +589,7 @@ ONE_FILE = "all samples, and all parts of one, would write this one file"
         *(("base_recalibrator", word, GIVEN) for word in ("-I", "-I:tag", "-Ireads.bam", "-O", "--knownSites", "-R")),
         ("genotype_gvcfs", "--arguments_file", "what such a file holds is not looked at: name its arguments here"),
         *(("map_and_sort", word, GIVEN) for word in ("-t8", "-fout.sam")),
+        *(("tophat2", word, GIVEN) for word in ("-p", "-p8", "--num", "--output-dir=x", "--library-type")),
     ],
 )
 def test_arguments_that_a_tool_cannot_have_are_refused_by_name(project, rule, word, fault):
@@ -615,6 +616,7 @@ def test_arguments_of_bwa_are_read_as_bwa_does(project, arguments, fault):
     [
         ("map_and_sort", "-M -k 19 -I 300,30 -x intractg"),
         ("haplotype_caller", "-OVM -LE --output-mode EMIT_ALL_ACTIVE_SITES"),
+        ("tophat2", "-r -20 --mate-std-dev=30 -g 5 --no-coverage-search"),
     ],
 )
 def test_other_arguments_pass(project, rule, arguments):

@@ -55,6 +55,10 @@ GONE = {
 # arguments that the workflow gives bwa itself, and all that bwa knows, as getopt has them
 GIVEN_TO_BWA = set("tKRpof")
 BWA_ARGUMENTS = "51qpaMCSPVYjuk:c:v:s:r:t:R:A:B:O:E:U:w:L:d:T:Q:D:m:I:N:o:f:W:x:G:h:y:K:X:H:F:z:"
+GIVEN_TO_TOPHAT = {
+    *("-p", "--num-threads", "-o", "--output-dir", "-G", "--GTF", "-R", "--resume"),
+    *("--library-type", "--no-novel-juncs"),
+}
 # arguments of GATK 4 and 3 that are refused, by the reason
 REFUSED_OF_WALKERS = {
     "the workflow gives this argument itself": """
@@ -198,6 +202,8 @@ def _nearest(word: Any, known: Iterable[str]) -> str:
 
 def _contradictions(config: dict) -> Iterator[str]:
     """Lines about keys that are fine alone but not together."""
+    for rule, arguments in config["extra"].items():
+        yield from (f"extra.{rule}: {fault}" for fault in argument_faults(rule, arguments))
     if config["pipeline"] != "germline":
         return
     if config["bqsr"] != "none" and not config["known_sites"] + config["known_indels"]:
@@ -209,8 +215,6 @@ def _contradictions(config: dict) -> Iterator[str]:
         yield "quantize: qualities that are not recalibrated are not rounded: leave it out, or bqsr: none"
     if config["reblock"] and config["gatk"] == "gatk3":
         yield "reblock: GATK 3 cannot make GVCFs smaller: set gatk: gatk4, or leave reblock out"
-    for rule, arguments in config["extra"].items():
-        yield from (f"extra.{rule}: {fault}" for fault in argument_faults(rule, arguments))
     if config["interval_padding"] and not config["intervals"]:
         yield "interval_padding: there are no intervals to extend: name them, or leave interval_padding out"
     if config["ploidy_regions"] and config["gatk"] == "gatk3":
@@ -234,7 +238,8 @@ def argument_faults(rule: str, arguments: str) -> Iterator[str]:
     except ValueError as error:  # a quote or an escape without its end
         yield f"{_shown(arguments)}: {str(error).lower()}"
         return
-    yield from bwa_faults(words) if rule == "map_and_sort" else walker_faults(words)
+    faults = {"map_and_sort": bwa_faults, "tophat2": tophat_faults}.get(rule, walker_faults)
+    yield from faults(words)
 
 
 def bwa_faults(words: list[str]) -> Iterator[str]:
@@ -247,6 +252,14 @@ def bwa_faults(words: list[str]) -> Iterator[str]:
         f"{name}{value}: the workflow gives this argument itself" for name, value in found if name[1] in GIVEN_TO_BWA
     )
     yield from (f"{word}: bwa would take this for a file" for word in others)
+
+
+def tophat_faults(words: list[str]) -> Iterator[str]:
+    """Its getopt takes the beginning of a long name for it, and a short one's value behind it."""
+    for word in words:
+        name = word.partition("=")[0]
+        if word[:2] in GIVEN_TO_TOPHAT or (len(name) > 2 and any(given.startswith(name) for given in GIVEN_TO_TOPHAT)):
+            yield f"{word}: the workflow gives this argument itself"
 
 
 def walker_faults(words: list[str]) -> Iterator[str]:
