@@ -368,7 +368,6 @@ def test_what_is_due_after_a_change(route: str, tmp_path: Path) -> None:
 SCRIPTS = {
     "quality/genotypes.py": {"call_genotypes"},
     "intervals/join_gvcf.py": {"haplotype_caller"},
-    "quality/samples.html": {"quality"},
     "reads/count_reads.py": set(),  # looks whether reads got lost
     f"../../{PINNED.relative_to(ROOT)}/launcher/scatter.py": set(),
 }

@@ -155,13 +155,8 @@ def test_the_figures_are_those_that_were_simulated(judged):
 
 def test_a_sample_of_which_nothing_is_counted_costs_the_others_nothing(judged):
     table = rows(judged.folder / TABLE)
-    assert table[STRAND]["genes_detected"] == "0" and table[STRAND]["pc1"] == table[STRAND]["correlation"] == ""
+    assert (table[STRAND]["genes_detected"], table[STRAND]["correlation"]) == ("0", "")
     assert all(float(table[name]["correlation"]) > 0.8 for name in (*A, *B))
-
-
-def test_the_page_has_pictures_of_the_experiment(judged):
-    text = (judged.folder / "results/qc/samples.html").read_text()
-    assert text.count('href="#sample-SWAPPED"') == text.count("<figure>") == 8
 
 
 def test_counts_by_gene_are_whole_fragments(judged):

@@ -81,7 +81,6 @@ rule quality:
         table="results/qc/samples.tsv",
         scores="results/qc/robust_z.tsv",
         multiqc="results/qc/samples_mqc.tsv",
-        page=report("results/qc/samples.html", category="Quality control", caption="../report/samples.rst"),
     log:
         "logs/quality/quality.log",
     conda:
@@ -90,9 +89,7 @@ rule quality:
         mem_mb=2000,
         pinned_step="qc",
     params:
-        **scripts(
-            "quality/verdicts.py", "quality/page.py", figures=FIGURES, columns=COLUMNS, template="quality/samples.html"
-        ),
+        **scripts("quality/verdicts.py", figures=FIGURES, columns=COLUMNS),
         called=called,
         sex_contigs=SEX_CONTIGS,
         unjudged_sex=UNJUDGED_SEX,
@@ -106,8 +103,6 @@ rule quality:
             {params.verdicts} table --columns {params.columns} --figures "$tmp/figures.json" \
                 --thresholds {params.thresholds:q} {params.targets} {params.unjudged_sex} \
                 --table {output.table:q} --scores {output.scores:q} --multiqc {output.multiqc:q}
-            {params.page} --columns {params.columns} --template {params.template} \
-                {output.table:q} >{output.page:q}
         ) &>{log:q}
         """
 

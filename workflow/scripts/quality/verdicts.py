@@ -31,8 +31,12 @@ LEVELS = ("pass", "warn", "fail")
 PAGE_HEADER = (
     "# id: quality",
     "# section_name: Samples and verdicts",
-    "# description: All columns are in results/qc/samples.tsv; results/qc/samples.html sorts and filters.",
+    "# description: Failures first. All columns are in results/qc/samples.tsv, robust z in robust_z.tsv beside it.",
     "# plot_type: table",
+    "# pconfig:",
+    "#   id: samples_and_verdicts",
+    "#   sort_rows: false",
+    "#   no_violin: true",
 )
 
 Row = dict[str, Any]
@@ -42,7 +46,7 @@ class Column(NamedTuple):
     """A column, as a row of the table of columns has it; empty where that has a dash.
 
     `compared` ones get a robust z; `threshold` says on which side of it a figure passes, `outlier` that its z is
-    judged; `shown` ones are on the MultiQC page; those that share a `picture` are its axes.
+    judged; `shown` ones are on the MultiQC page.
     """
 
     name: str
@@ -53,7 +57,6 @@ class Column(NamedTuple):
     threshold: str
     outlier: str
     shown: str
-    picture: str
 
 
 def read_columns(path: Path) -> list[Column]:
@@ -253,7 +256,8 @@ def main(argv: Sequence[str]) -> int:
     write(given.table, names, rows.values())
     write(given.scores, ("sample_name", *compared), ({"sample_name": sample} | scores[sample] for sample in rows))
     shown_ones = [column.name for column in columns if column.shown]
-    write(given.multiqc, ("sample_name", *shown_ones), rows.values(), PAGE_HEADER)
+    worst_first = sorted(rows.values(), key=lambda row: LEVELS.index(row["verdict"]), reverse=True)
+    write(given.multiqc, ("sample_name", *shown_ones), worst_first, PAGE_HEADER)
     return 0
 
 
