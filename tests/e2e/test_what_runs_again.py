@@ -47,13 +47,6 @@ ROUTES = {
 }
 ESSENTIAL = ("gatk4", "hisat2")  # of each pipeline one; the others are long
 
-# one parameter of the rule `quality` holds all of them, so that one of each pipeline is tried
-THRESHOLDS = (
-    *("mapped", "mismatches", "adapter_dimers", "duplicates", "properly_paired", "insert_size", "coverage"),
-    *("share_20x", "on_target", "fold_80", "contamination", "chromosome_depth", "outlier_z"),
-)
-OF_RNA = ("rrna", "mitochondria", "exons", "intergenic", "five_prime", "correlation")
-
 # route -> key -> (another value, the rules that must run again for it)
 AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     "gatk4": {
@@ -82,9 +75,9 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "filter": ("none", {"bcftools_stats", "call_genotypes"}),
         "alignment_format": ("cram", {"alignment"}),
         "common_sites": ("other.vcf", {"indexed_vcf"}),
-        "qc.action": ("stop", {"quality_gate"}),
+        "failed_samples": ("stop_on_quality", {"quality_gate"}),
         "qc.known_genotypes": ("known genotypes.vcf", {"identity"}),
-        f"qc.thresholds.{THRESHOLDS[0]}": ({}, {"quality"}),
+        "qc.thresholds": ({"mapped": {}}, {"quality"}),
         "hard_filters.snps": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
         "hard_filters.indels": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
     },
@@ -124,7 +117,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     },
     "hisat2": {
         "leave_out": (["A2"], {"library_type", "strandedness", "mapping_rates_files", "expression_files"}),
-        "qc.action": ("stop", {"quality_gate"}),
+        "failed_samples": ("stop_on_quality", {"quality_gate"}),
         "annotation": ("others.gtf", {"annotation"}),
         "aligner": ("tophat2", {"bowtie2_index"}),
         "strandedness": ("fr-firststrand", {"align"}),
@@ -142,7 +135,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "cuffdiff.min_alignment_count": (5, {"differential_expression"}),
         "visualize.top_genes": (3, {"visualize"}),
         "stop_after": ("quantify", {"skipped_loci"}),
-        f"qc.thresholds.{OF_RNA[0]}": ({}, {"quality"}),
+        "qc.thresholds": ({"rrna": {}}, {"quality"}),
     },
     "tophat2": {
         "extra.tophat2": ("-r 20", {"tophat2"}),
@@ -250,7 +243,6 @@ def keys(schema: Mapping, root: Mapping, above: str = "") -> Iterator[str]:
 def test_every_key_and_column_is_in_the_tables_above():
     schema = yaml.safe_load((SCHEMAS / "config.schema.yaml").read_text())
     tried = {key for route in AGAIN.values() for key in route} | set(NEVER)
-    tried |= {f"qc.thresholds.{name}" for name in (*THRESHOLDS, *OF_RNA)}
     known = {re.sub(r"(?<=resources)\.\w+", ".*", key.replace("indels", "snps")) for key in tried}
     wanted = {key.replace("indels", "snps") for key in keys(schema, schema)}
     assert wanted - known == {"pipeline"}, "two pipelines are two workflows"
@@ -392,7 +384,7 @@ def test_a_script_that_an_upgrade_changes_makes_again_what_it_makes_and_nothing_
 
 def test_a_gate_that_is_made_anew_calls_no_cohort_again(tmp_path: Path) -> None:
     cohort = tiny_cohort(tmp_path, lanes=1)
-    cohort.config |= ROUTES["joint"] | {"filter": "none", "intervals": "", "qc": {"action": "stop"}}
+    cohort.config |= ROUTES["joint"] | {"filter": "none", "intervals": "", "failed_samples": "stop_on_quality"}
     pretend(cohort)
     ran = cohort.snakemake("--dry-run", "--forcerun", "quality_gate")
     assert "genomics_db_import" not in ran.output

@@ -40,10 +40,8 @@ def measured(targets: bool = False, called: str = CALLED) -> dict:
 
 
 def thresholds() -> dict:
-    """The defaults of the configuration."""
-    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
-    found = schema["properties"]["qc"]["properties"]["thresholds"]["properties"]
-    return {name: each["default"] for name, each in found.items()}
+    """The defaults."""
+    return verdicts.read_limits(FOLDER / "thresholds.tsv")
 
 
 def judged(rows: dict, kind: str = "genome", **others) -> dict:
@@ -484,8 +482,8 @@ def test_the_tables_have_a_row_a_sample(tmp_path):
         str(FOLDER / "germline.tsv"),
         "--figures",
         str(told),
-        "--thresholds",
-        json.dumps(thresholds()),
+        "--limits",
+        str(FOLDER / "thresholds.tsv"),
     ]
     assert verdicts.main(["table", *given, *words]) == 0
     header, row = (line.split("\t") for line in paths["table"].read_text().splitlines())

@@ -317,7 +317,7 @@ def test_where_an_earlier_run_has_called_all_contigs_they_stay_called(with_decoy
 
 
 def test_joint_calling_waits_for_verdicts_where_samples_that_fail_stop_it(cohort):
-    jobs = plan(cohort, "results/hard_filter/cohort.vcf.gz", calling="joint", qc={"action": "stop"})
+    jobs = plan(cohort, "results/hard_filter/cohort.vcf.gz", calling="joint", failed_samples="stop_on_quality")
     assert jobs["quality_gate"] == 2
     assert "quality" not in jobs and "identity" not in jobs
 

@@ -84,7 +84,7 @@ def test_stop_after_quantify_needs_no_conditions(experiment):
 
 @pytest.mark.deep
 def test_what_takes_all_samples_waits_for_verdicts_where_samples_that_fail_stop_it(experiment):
-    experiment.config["qc"] = {"action": "stop"}
+    experiment.config["failed_samples"] = "stop_on_quality"
     ran = experiment.snakemake("--dry-run", "--", "results/merge/transcripts.gtf")
     jobs = planned_jobs(ran)
     assert jobs["quality_gate"] == jobs["assemble"] == 4

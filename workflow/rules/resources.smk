@@ -117,7 +117,7 @@ def mapped_by():
 def unused():
     """Rules of which this configuration has no job, though they are there."""
     names = {"bwa_index"} if config["reference"]["bwa_index"] else {"bwa_index_check"}
-    ungated = {"quality_gate"} if config["qc"]["action"] == "warn" else set()
+    ungated = set() if by_quality else {"quality_gate"}
     if config["pipeline"] == "tuxedo":
         names = {
             "bwa_index",

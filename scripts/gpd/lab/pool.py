@@ -101,9 +101,13 @@ def read_source(directory: Path, config: Path, pipeline: str | None = None) -> S
 
 
 def settings_without_paths(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what makes results what they are, of a complete configuration: files by name, neither CPUs nor samples."""
+    """Return what makes results what they are, of a complete configuration: files by name, neither CPUs nor samples.
+
+    Whether samples are judged before what takes all of them is a job more of each, and stays.
+    """
     schema = _schema()
-    return {
+    judged = {"by_quality": True} if str(config.get("failed_samples")).endswith("_on_quality") else {}
+    return judged | {
         key: value
         for key, value in _map_paths(config, schema, schema, lambda path: Path(path).name).items()
         if key not in (*WHICH_SAMPLES, "binding")

@@ -124,7 +124,7 @@ def load_schema(path: str | Path) -> dict:
 
 
 def read_cohort(config: dict, schemas: Mapping[str, str | Path], check: bool = True) -> Cohort:
-    """Check a configuration and the tables it names; `schemas` maps config, samples and units to files.
+    """Check a configuration and the tables it names; `schemas` has files for config, samples, units, thresholds.
 
     Without `check` rows are only read: a job's Snakemake need not do again, for all samples, what the run's has done.
     """
@@ -134,7 +134,8 @@ def read_cohort(config: dict, schemas: Mapping[str, str | Path], check: bool = T
     complete = with_defaults(config, schema)
     samples, samples_errors = read_table(complete["samples"], load_schema(schemas["samples"]), check)
     units, units_errors = read_table(complete["units"], load_schema(schemas["units"]), check)
-    errors = samples_errors + units_errors + left_out_errors(complete["leave_out"], samples)
+    errors = threshold_errors(complete["qc"]["thresholds"], Path(schemas["thresholds"]))
+    errors += samples_errors + units_errors + left_out_errors(complete["leave_out"], samples)
     there = samples and units
     left_out = [row for row in samples if row["sample_name"] in complete["leave_out"]]
     samples, units = (
@@ -229,6 +230,14 @@ def _contradictions(config: dict) -> Iterator[str]:
         for kind, filters in config["hard_filters"].items():
             if not filters:
                 yield f"hard_filters.{kind}: filter hard needs at least one expression; or set filter: none"
+
+
+def threshold_errors(given: Iterable[str], path: Path) -> list[str]:
+    """Figures that nothing is judged by; the file's first column has those that are."""
+    _, *lines = path.read_text(encoding="utf-8").splitlines()
+    known = list(dict.fromkeys(line.partition("\t")[0] for line in lines))
+    hints = {name: _nearest(name, known) or f"; known are {', '.join(known)}" for name in given if name not in known}
+    return [f"config: qc.thresholds.{name}: no figure that is judged{hint}" for name, hint in hints.items()]
 
 
 def argument_faults(rule: str, arguments: str) -> Iterator[str]:
@@ -413,9 +422,9 @@ def _shared_files(units: list[Row]) -> list[str]:
 
 # --- the command line ---
 
-SCHEMAS = {
-    name: Path(__file__).resolve().parents[2] / f"schemas/{name}.schema.yaml" for name in ("config", "samples", "units")
-}
+WORKFLOW = Path(__file__).resolve().parents[2]
+SCHEMAS = {name: WORKFLOW / f"schemas/{name}.schema.yaml" for name in ("config", "samples", "units")}
+SCHEMAS["thresholds"] = WORKFLOW / "scripts/quality/thresholds.tsv"
 
 
 def read_config(path: str | Path) -> tuple[dict, list[str]]:
