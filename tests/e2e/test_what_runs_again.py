@@ -94,7 +94,6 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "joint_intervals": (2, {"joint_intervals"}),
         "filter": ("hard", {"hard_filter_interval"}),
         "qc.sex_contigs": (["chr1", "other"], {"quality"}),
-        "excess_het": (60.5, {"sites_only"}),
         "vqsr.snps.resources": ({"best": TRAINING}, {"variant_recalibration"}),
         "vqsr.snps.resources.more.vcf": ("another.vcf", {"indexed_vcf"}),
         "vqsr.snps.resources.more.known": (False, {"variant_recalibration"}),
