@@ -191,6 +191,10 @@ def test_good_inputs_have_no_errors(project):
             "vqsr.snps.max_gaussians: expected integer, got 'four'",
         ),
         (
+            {"qc": {"action": "stop"}},
+            "qc.action: unknown key; it is gone: set failed_samples: stop_on_quality, or drop_on_quality",
+        ),
+        (
             {"qc": {"thresholds": {"coverag": {}}}},
             "qc.thresholds.coverag: no figure that is judged; did you mean coverage?",
         ),

@@ -97,7 +97,6 @@ if workflow.is_main_process:
 made_of = load(source("checks/made_of.py"))
 OTHER_FILES, OTHER_SCRIPTS = "other files: ", "scripts: "  # how parameters of what results are made of begin
 seen_files = made_of.SeenFiles(Path(".snakemake/gpd/inputs.jsonl")) if workflow.is_main_process else None
-given_binding = config.get("binding") or {}  # where nothing is given, the executor has its own
 config = cohort.config
 units = cohort.units
 mapper = mappers[config["mapper"]]

@@ -75,7 +75,7 @@ def run(
 ) -> int:
     """Run `pipeline` in `directory` and print its tables; 0 where all is done, 1 where something failed, named.
 
-    Without `cores`, all that this process may use: a thread has a core, or a hyperthread with `binding.smt`; where
+    Without `cores`, all that this process may use: a thread has a core, or a hyperthread with `pinned-smt`; where
     jobs run elsewhere, what the profile says. Times are those of this run alone. Raises GpdError where no job ran, as
     where results that samples have would be made again without `yes`, and Interrupted, after the tables, where a
     signal came.
@@ -159,7 +159,8 @@ def _command(
     if not workflow.runs_elsewhere(profile, extra):
         configured = _configuration(directory, configfiles, pipeline)
         mem_mb = int(launcher.limits().memory_available_mib)
-        cores = cores or launcher.usable_cores(bool(configured and configured.config["binding"]["smt"]))
+        smt = workflow.setting_of("pinned-smt", profile, extra) in ("1", "true", "True")
+        cores = cores or launcher.usable_cores(smt)
         samples = len(configured.samples) if configured else None
         profile, threads = (profile, []) if profile else choose_profile(samples, cores)
     settings, rest = split_settings(extra)

@@ -51,6 +51,13 @@ UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 GONE = {
     "map_chunks": "; it is gone: take the line out, large lanes get more threads by themselves",
     "bwa_shm": "; it is gone: take the line out, each bwa has an index of its own; mapper: bwa-mem4 takes less memory",
+    "binding": "; it is gone: profiles and the command line have pinned-binding, pinned-smt and others",
+    "action": "; it is gone: set failed_samples: stop_on_quality, or drop_on_quality",
+    "scatter_cuts": "; it is gone: take the line out, the genome is split in gaps alone",
+    "excess_het": "; it is gone: take the line out, it is 54.69",
+    **dict.fromkeys(
+        ("inner_distance", "inner_distance_sd"), "; it is gone: extra: {tophat2: -r 20 --mate-std-dev 30} has both"
+    ),
 }
 # arguments that the workflow gives bwa itself, and all that bwa knows, as getopt has them
 GIVEN_TO_BWA = set("tKRpof")
