@@ -296,7 +296,6 @@ rule quality:
         table="results/qc/samples.tsv",
         scores="results/qc/robust_z.tsv",
         multiqc="results/qc/samples_mqc.tsv",
-        page="results/qc/samples.html",
     log:
         "logs/quality/quality.log",
     conda:

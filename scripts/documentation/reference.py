@@ -176,22 +176,37 @@ def checks() -> str:
 def quality() -> str:
     """The columns of the table of samples, by the table that the workflow itself goes by."""
     source = "workflow/scripts/quality"
-    parts = []
+    parts, sides = [], {}
     for pipeline in ("germline", "tuxedo"):
         lines = (ROOT / source / f"{pipeline}.tsv").read_text(encoding="utf-8").splitlines()[1:]
         found = (["" if word == "-" else word for word in line.split("\t")[:4]] for line in lines)
         rows = ((code(name), *others) for name, *others in found)
+        sides |= {line.split("\t")[0]: line.split("\t")[5] for line in lines}
         parts.append(f"## {pipeline.capitalize()}\n\n{table(('column', 'unit', 'from', 'meaning'), rows)}")
+    parts.append(thresholds(ROOT / source / "thresholds.tsv", sides))
     return page(
         "Quality of samples",
-        f"the tables of columns in {source}",
+        f"the tables in {source}",
         "`results/qc/samples.tsv` has a row for each sample. What is not known is empty, not "
         "zero. [Which sample is wrong?](../how-to/which-sample-is-wrong.md) says how to read it, and "
-        "[qc.thresholds](configuration.md#qcthresholds) what the verdicts go by.",
+        "the [thresholds](#thresholds) what the verdicts go by.",
         "From 10 samples on, `results/qc/robust_z.tsv` has the robust z of each figure: (figure - median) / (1.4826 x "
         "median absolute deviation), over the cohort.",
         *parts,
     )
+
+
+def thresholds(path: Path, sides: Mapping[str, str]) -> str:
+    """The limits of each figure, with the side of them on which it passes."""
+    rows = []
+    for line in path.read_text(encoding="utf-8").splitlines()[1:]:
+        name, kinds, *limits, why = ("" if word == "-" else word for word in line.split("\t"))
+        rows.append((code(name), sides.get(name, "at most"), kinds.replace(",", ", "), *limits, why))
+    text = (
+        "A figure beyond `warn` is named, and one beyond `fail` fails its sample. What you give a figure in "
+        "`qc.thresholds` replaces all of its own."
+    )
+    return f"## Thresholds\n\n{text}\n\n{table(('figure', 'side', 'of', '`warn`', '`fail`', 'why'), rows)}"
 
 
 def profiles() -> str:

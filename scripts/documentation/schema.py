@@ -16,7 +16,6 @@ NAMED = {  # parts of our schemas that a word says better than their patterns
     "annotations": "a list of annotations",
     "filters": "filters by name",
     "resources": "training sets by name",
-    "thresholds": "`warn` and `fail` for `genome`, `exome` and `panel`",
 }
 TYPES = {
     "string": "text",

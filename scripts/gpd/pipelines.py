@@ -127,7 +127,7 @@ TUXEDO = Pipeline(
     cohort_outputs={"expression": ("differential_expression",)},
     read_count="align/{sample}.json",
     conditions=True,
-    rules={"align": ("inner_distance", "tophat2", "align")},
+    rules={"align": ("tophat2", "align")},
     threaded={
         ("pipeline", "tuxedo"): frozenset({"assemble", "merge", "quantify", "differential_expression"}),
         ("aligner", "hisat2"): frozenset({"align"}),

@@ -1,7 +1,6 @@
 """Scattered steps: how many shards, on which CPUs, what is left of a failure, and what the next attempt does."""
 
 import fcntl
-import gzip
 import os
 import signal
 import subprocess
@@ -449,13 +448,13 @@ def test_a_retry_with_more_memory_and_another_temporary_folder_keeps_what_is_mad
 
 @pytest.mark.parametrize("change", ["command", "input", "intervals", "file"])
 def test_shards_of_other_work_are_not_taken_for_ours(step, change):
-    text, options = "[ $number = 1 ] || [ -e cured ]", ["--clip", "", "--cuts", "gaps"]
+    text = "[ $number = 1 ] || [ -e cured ]"
     extra = step.node.folder / "known.vcf"
     extra.write_text("x")
     one = f"{text}; {SHARD}"
 
     def told(shards, text):
-        return join([*step.words(shards, text, options), "known.vcf"])
+        return join([*step.words(shards, text), "known.vcf"])
 
     assert step.node.run(told(4, one))[0] == 1
     assert (step.shards / "1.done").exists()
@@ -658,26 +657,6 @@ def test_vcf_files_are_joined_and_indexed(step):
     found = [tool("bcftools", "view", "-H", name, folder=step.node.folder) for name in ("in.vcf.gz", "out.vcf.gz")]
     assert found[0] == found[1]
     assert tool("bcftools", "view", "-H", "out.vcf.gz", "chr5", folder=step.node.folder).count("\n") == 2, "by index"
-
-
-def test_gvcfs_cut_anywhere_are_clipped_and_joined_as_they_were(step):
-    """Each shard is all of it, until it is clipped; the blocks that span borders are whole again."""
-    length, folder = 100_000, step.node.folder
-    (folder / "genome.fa").write_text(">chr1\n" + "A" * length + "\n")
-    tool("samtools", "faidx", "genome.fa", folder=folder)
-    (folder / "n_free.bed").write_text(f"chr1\t0\t{length}\t1\t{length}\n")
-    rows = [("chr1", 1, ".", "A", "<NON_REF>", ".", ".", "END=30000", "GT", "0/0")]
-    rows += [("chr1", 30001, ".", "A", "C,<NON_REF>", ".", ".", ".", "GT", "0/1")]
-    rows += [("chr1", 30002, ".", "A", "<NON_REF>", ".", ".", f"END={length}", "GT", "0/0")]
-    write_vcf(folder, "in.g.vcf.gz", rows, {"chr1": length})
-    text = 'cp in.g.vcf.gz "$shard"; cat "${regions[1]}" >> seen'
-    options = ["--cuts", "anywhere", "--clip", "genome.fa"]
-    code, output, shards = step.run(4, text, options, suffix=".g.vcf.gz", gather="gvcf", then="")
-    assert (code, output, len(shards)) == (0, "", 5)
-    found = [gzip.decompress((folder / name).read_bytes()) for name in ("in.g.vcf.gz", "out.g.vcf.gz")]
-    assert found[0] == found[1]
-    assert (folder / "out.g.vcf.gz.tbi").exists()
-    assert "chr1\t20000\t55000\n" in (folder / "seen").read_text(), "wider than its own by what callers need"
 
 
 def test_alignments_are_joined_and_indexed_with_the_reads_without_a_place(step):

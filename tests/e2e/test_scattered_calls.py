@@ -16,7 +16,6 @@ from gpd.lab import digests
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 SIMULATOR = ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py"
-CONTIGS = {"chr1": 60_000, "chr2": 40_000}
 QD = re.compile(r"(?<=;)QD=([\d.]+)")
 SCATTERED = ("base_recalibrator", "base_recalibration", "haplotype_caller")
 BY_INTERVAL = ("genomics_db_import", "genotype_interval", "hard_filter_interval")
@@ -51,11 +50,6 @@ def whole(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def scattered(whole) -> Path:
     return again(whole, whole.with_name("a folder with 'quotes'"), "base_recalibrator", scatter=2, joint_intervals=2)
-
-
-@pytest.fixture(scope="module")
-def anywhere(whole) -> Path:
-    return again(whole, whole.with_name("anywhere"), "haplotype_caller", scatter=4, scatter_cuts="anywhere")
 
 
 def output(*command: object) -> list[str]:
@@ -123,37 +117,12 @@ def test_calls_in_shards_are_those_of_the_whole_but_for_drawn_numbers(whole, sca
     assert all(float(QD.search(line)[1]) > 20 for pair in odd for line in pair)
 
 
-def test_split_anywhere_nearly_all_calls_stay(whole, anywhere, figure):
-    assert shards(anywhere, "haplotype_caller") - {None} == {"1/4", "2/4", "3/4", "4/4", "gather"}
-    columns = ("%CHROM", "%POS", "%REF", "%ALT", "%FILTER")
-    before, after = (set(records(folder, "hard_filter/cohort.vcf.gz", *columns)) for folder in (whole, anywhere))
-    figure(f"split anywhere into 4 shards: {len(before ^ after)} of {len(before)} calls differ")
-    assert len(before ^ after) <= 0.01 * len(before)
-
-
-@pytest.mark.parametrize("sample", ["DEMO01", "DEMO02"])
-def test_gvcfs_split_anywhere_cover_the_genome_once(anywhere, sample):
-    spans = output(
-        "bcftools",
-        "query",
-        "-f",
-        "%CHROM\\t%POS\\t%END\\t%ALT\\n",
-        anywhere / f"results/haplotype_caller/{sample}.g.vcf.gz",
-    )
-    covered = dict.fromkeys(CONTIGS, 0)
-    for contig, first, last, alternatives in (line.split("\t") for line in spans):
-        assert int(first) <= covered[contig] + 1, "nothing is left out"
-        assert alternatives != "<NON_REF>" or int(first) == covered[contig] + 1, "no block twice"
-        covered[contig] = max(covered[contig], int(last))
-    assert covered == CONTIGS
-
-
 def test_nothing_of_the_shards_is_left(scattered):
     assert not list((scattered / "results").rglob("*.shards"))
 
 
 @pytest.mark.parametrize("ploidy", [1, 4])
-def test_shards_of_other_ploidies_have_the_records_of_the_whole_and_cut_reference_blocks_alone(whole, tmp_path, ploidy):
+def test_shards_of_other_ploidies_have_the_records_of_the_whole(whole, tmp_path, ploidy):
     target = "results/haplotype_caller/DEMO01.g.vcf.gz"
 
     def called(name: str, **settings: object) -> list[list[str]]:
@@ -167,10 +136,6 @@ def test_shards_of_other_ploidies_have_the_records_of_the_whole_and_cut_referenc
         assert ran.exit_code == 0, ran.output
         return [line.split("\t") for line in output("bcftools", "view", "-H", folder / target)]
 
-    def variants(records: list[list[str]]) -> list[list[str]]:
-        return [fields for fields in records if fields[4] != "<NON_REF>"]
-
     one = called("one", scatter="none")
     assert {fields[9].partition(":")[0].count("/") for fields in one} == {ploidy - 1}
     assert called("gaps", scatter=8) == one
-    assert variants(called("anywhere", scatter=8, scatter_cuts="anywhere")) == variants(one)

@@ -284,7 +284,7 @@ DROP = "/^@/ || NR % 3"  # a third of the alignments, altogether
 def test_tophat_that_loses_reads_fails_its_sample(tmp_path, monkeypatch):
     """A stand-in for TopHat maps with HISAT2 and loses reads, and where all map, writes no unmapped.bam."""
     conditions = {"sample1": "a", "sample2": "a", "sample3": "b"}
-    config = {"aligner": "tophat2", "inner_distance": 20, "inner_distance_sd": 30}
+    config = {"aligner": "tophat2", "extra": {"tophat2": "-r 20 --mate-std-dev 30"}}
     experiment = experiment_of(tmp_path, shared("rnaseq_fly"), conditions, ".tiny", **config)
     experiment.config["stop_after"] = "quantify"
     stand_ins = tmp_path / "bin"
@@ -307,23 +307,6 @@ def test_tophat_that_loses_reads_fails_its_sample(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "results/align/sample1.json").read_text())["reads"] == 20200
     calls = (tmp_path / "calls").read_text().splitlines()
     assert all("-p 1 -r 20 --mate-std-dev 30 --library-type fr-unstranded" in call for call in calls)
-
-
-def test_a_bowtie2_that_is_killed_is_named_before_the_distance_of_mates_is_missed(tmp_path, monkeypatch):
-    conditions = {"sample1": "a", "sample3": "b"}
-    experiment = experiment_of(tmp_path, shared("rnaseq_fly"), conditions, ".tiny", aligner="tophat2")
-    experiment.config["stop_after"] = "quantify"
-    stand_ins = tmp_path / "bin"
-    stand_ins.mkdir()
-    bowtie2 = '#!/bin/sh\n[ "$*" != --version ] || { echo version 2.5.0; exit; }\nkill -9 $$\n'
-    for name, text in (("tophat2", TOPHAT), ("bowtie2-build", BOWTIE2_BUILD), ("bowtie2", bowtie2)):
-        (stand_ins / name).write_text(text)
-        (stand_ins / name).chmod(0o755)
-    experiment.write()
-    ran = with_path(stand_ins, tmp_path, "--until", "inner_distance")
-    assert ran.exit_code == 1
-    assert "Killed" in ran.output or "SIGKILL" in ran.output, ran.output
-    assert "of the first pairs map to a transcript" not in ran.output
 
 
 TESTED = """\
@@ -374,18 +357,6 @@ def test_what_multiqc_makes_of_absent_genes_and_of_tophat(tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert 'id="mqc-module-section-significant_genes' in page
     assert 'id="mqc-module-section-tophat' in page
-
-
-@pytest.mark.skipif(not shutil.which("bowtie2"), reason="bowtie2, which comes with TopHat by conda, is not here")
-def test_inner_distance_is_estimated_from_the_reads(tmp_path):
-    data = shared("rnaseq_fly")
-    experiment = experiment_of(tmp_path, data, {"sample1": ""}, ".tiny", aligner="tophat2", stop_after="quantify")
-    ran = experiment.snakemake("--until", "inner_distance")
-    assert ran.exit_code == 0, ran.output
-    text = (tmp_path / "results/inner_distance/sample1.txt").read_text()
-    distance, sd = map(int, re.fullmatch(r"inner_distance (-?\d+)\ninner_distance_sd (\d+)\n", text).groups())
-    assert -50 < distance < 400
-    assert 0 < sd < 200
 
 
 def test_plots_that_cannot_be_drawn_are_skipped_by_name(tmp_path):

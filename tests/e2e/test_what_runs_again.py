@@ -43,16 +43,9 @@ ROUTES = {
         "known_indels": ["other.vcf"],
     },
     "hisat2": {"bias_correction": True},
-    "tophat2": {"aligner": "tophat2", "inner_distance": 20, "inner_distance_sd": 30},
+    "tophat2": {"aligner": "tophat2"},
 }
 ESSENTIAL = ("gatk4", "hisat2")  # of each pipeline one; the others are long
-
-# one parameter of the rule `quality` holds all of them, so that one of each pipeline is tried
-THRESHOLDS = (
-    *("mapped", "mismatches", "adapter_dimers", "duplicates", "properly_paired", "insert_size", "coverage"),
-    *("share_20x", "on_target", "fold_80", "contamination", "chromosome_depth", "outlier_z"),
-)
-OF_RNA = ("rrna", "mitochondria", "exons", "intergenic", "five_prime", "correlation")
 
 # route -> key -> (another value, the rules that must run again for it)
 AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
@@ -82,9 +75,9 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "filter": ("none", {"bcftools_stats", "call_genotypes"}),
         "alignment_format": ("cram", {"alignment"}),
         "common_sites": ("other.vcf", {"indexed_vcf"}),
-        "qc.action": ("stop", {"quality_gate"}),
+        "failed_samples": ("stop_on_quality", {"quality_gate"}),
         "qc.known_genotypes": ("known genotypes.vcf", {"identity"}),
-        f"qc.thresholds.{THRESHOLDS[0]}": ({}, {"quality"}),
+        "qc.thresholds": ({"mapped": {}}, {"quality"}),
         "hard_filters.snps": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
         "hard_filters.indels": ({"QD2": "QD < 2.5"}, {"hard_filter"}),
     },
@@ -101,7 +94,6 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "joint_intervals": (2, {"joint_intervals"}),
         "filter": ("hard", {"hard_filter_interval"}),
         "qc.sex_contigs": (["chr1", "other"], {"quality"}),
-        "excess_het": (60.5, {"sites_only"}),
         "vqsr.snps.resources": ({"best": TRAINING}, {"variant_recalibration"}),
         "vqsr.snps.resources.more.vcf": ("another.vcf", {"indexed_vcf"}),
         "vqsr.snps.resources.more.known": (False, {"variant_recalibration"}),
@@ -124,9 +116,9 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     },
     "hisat2": {
         "leave_out": (["A2"], {"library_type", "strandedness", "mapping_rates_files", "expression_files"}),
-        "qc.action": ("stop", {"quality_gate"}),
+        "failed_samples": ("stop_on_quality", {"quality_gate"}),
         "annotation": ("others.gtf", {"annotation"}),
-        "aligner": ("tophat2", {"bowtie2_index", "transcript_sequences"}),
+        "aligner": ("tophat2", {"bowtie2_index"}),
         "strandedness": ("fr-firststrand", {"align"}),
         "assembly": ("de_novo", {"assemble"}),
         "fragment_length": (150, {"assemble"}),
@@ -142,11 +134,10 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "cuffdiff.min_alignment_count": (5, {"differential_expression"}),
         "visualize.top_genes": (3, {"visualize"}),
         "stop_after": ("quantify", {"skipped_loci"}),
-        f"qc.thresholds.{OF_RNA[0]}": ({}, {"quality"}),
+        "qc.thresholds": ({"rrna": {}}, {"quality"}),
     },
     "tophat2": {
-        "inner_distance": (50, {"tophat2"}),
-        "inner_distance_sd": (20, {"tophat2"}),
+        "extra.tophat2": ("-r 20", {"tophat2"}),
         "strandedness": ("fr-firststrand", {"tophat2"}),
         "assembly": ("reference_only", {"tophat2"}),
     },
@@ -158,13 +149,7 @@ NEVER = {
     "units": "config/units of others.tsv",
     "tiny_data": True,
     "min_mapped": 0.9,
-    "binding.policy": "scatter",
-    "binding.boundary": "socket",
-    "binding.memory": "interleave",
-    "binding.smt": True,
-    "binding.stall_s": 60,
     "scatter": 8,
-    "scatter_cuts": "anywhere",
     "genomicsdb": "kept",
     "failed_samples": "drop",
 }
@@ -182,7 +167,7 @@ UNUSED = {
     "joint": {"hard_filters.snps": {"QD2": "QD < 2.5"}, "bam_input": "remap"},
     "bam": {"cram_reference": "other.fa"},
     "hisat2": {
-        "inner_distance": 7,
+        "extra.tophat2": "-r 20",
         "gatk": "gatk3",
         "calling": "joint",
         "filter": "none",
@@ -252,7 +237,6 @@ def keys(schema: Mapping, root: Mapping, above: str = "") -> Iterator[str]:
 def test_every_key_and_column_is_in_the_tables_above():
     schema = yaml.safe_load((SCHEMAS / "config.schema.yaml").read_text())
     tried = {key for route in AGAIN.values() for key in route} | set(NEVER)
-    tried |= {f"qc.thresholds.{name}" for name in (*THRESHOLDS, *OF_RNA)}
     known = {re.sub(r"(?<=resources)\.\w+", ".*", key.replace("indels", "snps")) for key in tried}
     wanted = {key.replace("indels", "snps") for key in keys(schema, schema)}
     assert wanted - known == {"pipeline"}, "two pipelines are two workflows"
@@ -370,8 +354,6 @@ def test_what_is_due_after_a_change(route: str, tmp_path: Path) -> None:
 SCRIPTS = {
     "quality/genotypes.py": {"call_genotypes"},
     "intervals/join_gvcf.py": {"haplotype_caller"},
-    "intervals/clip.py": {"haplotype_caller"},
-    "quality/samples.html": {"quality"},
     "reads/count_reads.py": set(),  # looks whether reads got lost
     f"../../{PINNED.relative_to(ROOT)}/launcher/scatter.py": set(),
 }
@@ -396,7 +378,7 @@ def test_a_script_that_an_upgrade_changes_makes_again_what_it_makes_and_nothing_
 
 def test_a_gate_that_is_made_anew_calls_no_cohort_again(tmp_path: Path) -> None:
     cohort = tiny_cohort(tmp_path, lanes=1)
-    cohort.config |= ROUTES["joint"] | {"filter": "none", "intervals": "", "qc": {"action": "stop"}}
+    cohort.config |= ROUTES["joint"] | {"filter": "none", "intervals": "", "failed_samples": "stop_on_quality"}
     pretend(cohort)
     ran = cohort.snakemake("--dry-run", "--forcerun", "quality_gate")
     assert "genomics_db_import" not in ran.output

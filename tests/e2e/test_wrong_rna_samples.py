@@ -155,13 +155,8 @@ def test_the_figures_are_those_that_were_simulated(judged):
 
 def test_a_sample_of_which_nothing_is_counted_costs_the_others_nothing(judged):
     table = rows(judged.folder / TABLE)
-    assert table[STRAND]["genes_detected"] == "0" and table[STRAND]["pc1"] == table[STRAND]["correlation"] == ""
+    assert (table[STRAND]["genes_detected"], table[STRAND]["correlation"]) == ("0", "")
     assert all(float(table[name]["correlation"]) > 0.8 for name in (*A, *B))
-
-
-def test_the_page_has_pictures_of_the_experiment(judged):
-    text = (judged.folder / "results/qc/samples.html").read_text()
-    assert text.count('href="#sample-SWAPPED"') == text.count("<figure>") == 8
 
 
 def test_counts_by_gene_are_whole_fragments(judged):
@@ -177,7 +172,7 @@ def test_counts_by_gene_are_whole_fragments(judged):
 
 def test_a_gate_stops_who_fails_and_says_why(judged):
     """Before transcripts are merged and conditions compared, by alignments alone: so it knows of no swap."""
-    judged.config["qc"] = {"action": "stop"}
+    judged.config["failed_samples"] = "stop_on_quality"
     gates = [f"results/quality_gate/{sample}.tsv" for sample in (SWAPPED, STRAND, DEGRADED)]
     ran = judged.snakemake("--keep-going", "--retries", "0", "--allowed-rules", "quality_gate", "--", *gates)
     assert ran.exit_code != 0
@@ -188,7 +183,7 @@ def test_a_gate_stops_who_fails_and_says_why(judged):
 
 def test_cufflinks_waits_for_the_library_type_that_reads_tell(judged):
     """A sample's own one, and what takes all samples for one type of all."""
-    judged.config |= {"qc": {}, "strandedness": "fr-firststrand"}
+    judged.config |= {"failed_samples": "stop", "strandedness": "fr-firststrand"}
     targets = [f"results/quantify/{sample}.cxb" for sample in ("A1", STRAND)]
     ran = judged.snakemake("--keep-going", "--", *targets)
     assert ran.exit_code != 0

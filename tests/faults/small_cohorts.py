@@ -89,7 +89,7 @@ def many(reads: tuple[list, list]) -> tuple[list, list]:
 
 def germline(folder: Path, *, large: bool = False) -> None:
     made, genome = one_contig_cohort(folder, 5000, seed=5)
-    made.config |= {"scatter": "none", "tiny_data": True, "binding": {"stall_s": STALL_S}}
+    made.config |= {"scatter": "none", "tiny_data": True}
     for number, sample in enumerate((STRUCK, HEALTHY)):
         if large and sample == STRUCK:
             add_pairs(made, sample, many(pairs(genome, number, MANY_PAIRS)), level=0)
@@ -107,7 +107,7 @@ def joint(folder: Path) -> None:
 def aligned(folder: Path) -> None:
     """S1 comes as a BAM file, C1 as a CRAM file."""
     made, genome = one_contig_cohort(folder, 5000, seed=5)
-    made.config |= {"bam_input": "remap", "binding": {"stall_s": STALL_S}}
+    made.config["bam_input"] = "remap"
     (folder / "reads").mkdir()
     for number, (sample, ending) in enumerate(((STRUCK, "bam"), ("C1", "cram"))):
         rows = unmapped(pairs(genome, number, 4000))
@@ -217,7 +217,6 @@ def call(position: int, base: str, indel: bool, draw: Random) -> str:
 
 QUIET = {  # what takes cuffdiff long, and what it would draw at random
     "cuffdiff": {"dispersion_method": "poisson", "min_alignment_count": 1},
-    "binding": {"stall_s": STALL_S},
 }
 
 

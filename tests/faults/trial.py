@@ -24,7 +24,7 @@ import pytest
 from conftest import ROOT, SHORT_JVMS, SNAKEFILE, Ran, require_own_shm, snakemake
 from injection import Strike
 from launching import LAUNCH, wait_until
-from small_cohorts import HEALTHY, KINDS, STRUCK, Kind, arguments_until, content, undisturbed
+from small_cohorts import HEALTHY, KINDS, STALL_S, STRUCK, Kind, arguments_until, content, undisturbed
 
 from gpd.records import ledger_check
 
@@ -102,6 +102,7 @@ class Trial:
             for path in self.kind.results(rule):
                 remove(self.folder / path)
         patch.setenv("GPD_RUNTIME_DIR", str(folder / "allocations"))
+        patch.setenv("SNAKEMAKE_PINNED_STALL_S", str(STALL_S))
 
     @property
     def proof(self) -> str:

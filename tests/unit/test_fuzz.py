@@ -58,7 +58,7 @@ CONFIG = {
     "filter": "vqsr",
     "vqsr": {"snps": {"resources": {"hapmap": {"vcf": "h.vcf", "training": True, "truth": True, "prior": 15.0}}}},
     "hard_filters": {"snps": {"QD2": "QD < 2.0"}},
-    "binding": {"policy": "compact", "smt": False, "stall_s": 0},
+    "qc": {"thresholds": {"coverage": {"genome": {"warn": 30, "fail": 20.5}}}},
     "ploidy_regions": {"male": "male.bed"},
     "scatter": "auto",
 }
@@ -430,7 +430,7 @@ TABLE = b"sample_name\nS1\n"
 ONCE_FAILED: dict[str, tuple] = {
     "config": (
         *(b"a: 2026-02-31", b"a: !!int x", b"a: !!bool x", b"a: !!timestamp x", b"a: " + b"9" * 5000),
-        *(b"a: &a [*a]", YAML[-1].encode(), b"reference: {fasta: x}\nbinding: {stall_s: .nan}"),
+        *(b"a: &a [*a]", YAML[-1].encode(), b"reference: {fasta: x}\nmin_mapped: .nan"),
         b"reference: {fasta: x}\ngenomicsdb: 2.0",
         b"reference: {fasta: x}\nvqsr: {snps: {resources: {%s: {vcf: x, prior: 1}}}}" % (b"ab" * 500),
     ),

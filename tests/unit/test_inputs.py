@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 ROOT = Path(__file__).parents[2]
-SCHEMAS = {name: ROOT / f"workflow/schemas/{name}.schema.yaml" for name in ("config", "samples", "units")}
 
 
 def load(name):
@@ -30,6 +29,7 @@ def load(name):
 
 
 tables, inputs = load("tables"), load("inputs")
+SCHEMAS = tables.SCHEMAS
 SAMPLES, UNITS = tables.load_schema(SCHEMAS["samples"]), tables.load_schema(SCHEMAS["units"])
 REFERENCE = {"chr20": 500, "chr21": 300}
 BWA_INDEX = ("amb", "ann", "bwt", "pac", "sa")
@@ -189,6 +189,22 @@ def test_good_inputs_have_no_errors(project):
         (
             {"vqsr": {"snps": {"max_gaussians": "four"}}},
             "vqsr.snps.max_gaussians: expected integer, got 'four'",
+        ),
+        (
+            {"qc": {"action": "stop"}},
+            "qc.action: unknown key; it is gone: set failed_samples: stop_on_quality, or drop_on_quality",
+        ),
+        (
+            {"qc": {"thresholds": {"coverag": {}}}},
+            "qc.thresholds.coverag: no figure that is judged; did you mean coverage?",
+        ),
+        (
+            {"qc": {"thresholds": {"coverage": {"genom": {}}}}},
+            "qc.thresholds.coverage: 'genom' is not one of genome, exome, panel, rna; did you mean genome?",
+        ),
+        (
+            {"qc": {"thresholds": {"coverage": {"genome": {"fail": "15"}}}}},
+            "qc.thresholds.coverage.genome.fail: expected number, got '15'",
         ),
         ({"vqsr": {"snps": {"max_gaussians": True}}}, "vqsr.snps.max_gaussians: expected integer, got True"),
         ({"vqsr": {"snps": {"max_gaussians": 0}}}, "vqsr.snps.max_gaussians: 0 is less than the minimum of 1"),
@@ -589,6 +605,7 @@ ONE_FILE = "all samples, and all parts of one, would write this one file"
         *(("base_recalibrator", word, GIVEN) for word in ("-I", "-I:tag", "-Ireads.bam", "-O", "--knownSites", "-R")),
         ("genotype_gvcfs", "--arguments_file", "what such a file holds is not looked at: name its arguments here"),
         *(("map_and_sort", word, GIVEN) for word in ("-t8", "-fout.sam")),
+        *(("tophat2", word, GIVEN) for word in ("-p", "-p8", "--num", "--output-dir=x", "--library-type")),
     ],
 )
 def test_arguments_that_a_tool_cannot_have_are_refused_by_name(project, rule, word, fault):
@@ -615,6 +632,7 @@ def test_arguments_of_bwa_are_read_as_bwa_does(project, arguments, fault):
     [
         ("map_and_sort", "-M -k 19 -I 300,30 -x intractg"),
         ("haplotype_caller", "-OVM -LE --output-mode EMIT_ALL_ACTIVE_SITES"),
+        ("tophat2", "-r -20 --mate-std-dev=30 -g 5 --no-coverage-search"),
     ],
 )
 def test_other_arguments_pass(project, rule, arguments):
@@ -1201,18 +1219,18 @@ def test_a_sample_whose_ploidies_are_not_known_is_refused(project, samples, faul
     assert project.errors(ploidy_regions="p.bed") == []
 
 
-@pytest.mark.parametrize("action", ["warn", "stop"])
-def test_a_sex_that_no_contig_tells_of_is_said_before_the_run_where_it_decides_the_ploidy(project, action):
+@pytest.mark.parametrize("policy", ["stop", "stop_on_quality"])
+def test_a_sex_that_no_contig_tells_of_is_said_before_the_run_where_it_decides_the_ploidy(project, policy):
     project.write("p.bed", "chr20\t0\t500\t1\n")
     project.write("samples.tsv", "sample_name\tsex\nS1\tmale\n")
 
     def warned(sex_contigs=(), sex="male"):
         config = project.config | {"ploidy_regions": {sex: "p.bed"}, "samples": "samples.tsv"}
-        config["qc"] = {"action": action, "sex_contigs": list(sex_contigs)}
+        config |= {"failed_samples": policy, "qc": {"sex_contigs": list(sex_contigs)}}
         cohort = tables.read_cohort(config, SCHEMAS)
         output = []
         errors = inputs.check(cohort.config, cohort.units, warn=output.append, sex_contigs=lambda contigs: [])
-        return (output, errors) if action == "warn" else (errors, output)
+        return (output, errors) if policy == "stop" else (errors, output)
 
     ((line,), rest) = warned()
     assert line.startswith("config: ploidy_regions go by the sex, which cannot be checked: no contigs of ") and not rest

@@ -14,8 +14,8 @@ from gpd.lab import pool
 from gpd.pipelines import PIPELINES
 from gpd.records.ledger import Attempt
 
-SCHEMAS = {name: ROOT / f"workflow/schemas/{name}.schema.yaml" for name in ("config", "samples", "units")}
 tables = script(ROOT / "workflow/scripts/checks/tables.py")
+SCHEMAS = tables.SCHEMAS
 design = script(ROOT / "workflow/scripts/tuxedo/design.py")
 
 
@@ -75,6 +75,7 @@ def test_a_study_draws_none_that_is_left_out_and_its_runs_do_not_name_them(folde
     assert yaml.safe_load((tmp_path / "run/config/config.yaml").read_text())["leave_out"] == []
     plain = pool.settings_without_paths(source.config)
     assert pool.settings_without_paths({**source.config, "leave_out": [], "failed_samples": "drop"}) == plain
+    assert pool.settings_without_paths({**source.config, "failed_samples": "drop_on_quality"}) != plain
 
 
 def attempt(step, sample, exit_code):
@@ -85,8 +86,8 @@ def attempt(step, sample, exit_code):
 def test_whose_quality_fails_is_dropped_where_that_is_asked_for(folder):
     cohort = configuration.read([folder / "config/config.yaml"], folder)
     gate = replace(attempt("qc", "S2", 1), rule="quality_gate")
-    for action, names in (("warn", []), ("stop", []), ("drop", ["S2"])):
-        cohort.config["qc"]["action"] = action
+    for policy, names in (("stop", []), ("stop_on_quality", []), ("drop_on_quality", ["S2"])):
+        cohort.config["failed_samples"] = policy
         assert run.dropped(PIPELINES["germline"].steps, [gate, attempt("qc", "S1", 1)], cohort, ()) == names
 
 
@@ -98,6 +99,7 @@ FAILED = attempt("map_and_sort", "S2", 1)
     [
         ([FAILED], (), []),
         ([FAILED], ("failed_samples=drop",), ["S2"]),
+        ([FAILED], ("failed_samples=drop_on_quality",), ["S2"]),
         ([FAILED], ("failed_samples=drop", "leave_out=[S3]"), ["S2", "S3"]),
         ([FAILED], ("failed_samples=drop", "leave_out=[S1,S3]"), []),  # nobody is whole
         ([FAILED, attempt("map_and_sort", "S2", 0)], ("failed_samples=drop",), []),  # the retry went well

@@ -59,9 +59,9 @@ def test_a_sample_is_what_the_sheets_say_of_it_beside_names_and_files(folder):
 
 def test_a_run_of_some_samples_is_laid_out_with_their_rows_alone(folder, tmp_path):
     target = tmp_path / "run"
-    pool.lay_out(read(folder), ["S2"], target, binding={"policy": "none"})
+    pool.lay_out(read(folder), ["S2"], target, scatter="none")
     config = yaml.safe_load((target / "config/config.yaml").read_text())
-    assert (config["samples"], config["binding"]) == ("config/samples.tsv", {"policy": "none"})
+    assert (config["samples"], config["scatter"]) == ("config/samples.tsv", "none")
     assert (target / "config/samples.tsv").read_text() == "sample_name\tcondition\tsex\nS2\t\t\n"
     header, row = (target / "config/units.tsv").read_text().splitlines()
     assert header == "sample_name\tunit_name\tfq1\tfq2\tbam\tplatform\tplatform_unit\tcenter\tlibrary"
@@ -86,8 +86,8 @@ def test_settings_are_told_apart_by_what_makes_results(folder):
     before = pool.settings_without_paths(read(folder).config)
     assert before["reference"]["fasta"] == "genome.fa", "the folder does not count"
     assert before["filter"] == "hard", "a default and the same value written out are alike"
-    assert not {"samples", "units", "binding"} & set(before)
-    (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | {"binding": {"smt": True}, "filter": "hard"}))
+    assert not {"samples", "units", "leave_out"} & set(before)
+    (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | {"leave_out": [], "filter": "hard"}))
     assert pool.settings_without_paths(read(folder).config) == before
     (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | {"calling": "per_sample"}))
     assert pool.settings_without_paths(read(folder).config) != before

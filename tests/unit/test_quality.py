@@ -5,7 +5,6 @@ import json
 import random
 import re
 import sys
-from string import Template
 
 import pytest
 import yaml
@@ -14,9 +13,8 @@ from conftest import ROOT, script
 from gpd.commands import run_display
 
 FOLDER = ROOT / "workflow/scripts/quality"
-figures, genotypes, haploid, identity, lanes, page, verdicts = (
-    script(FOLDER / f"{name}.py")
-    for name in ("figures", "genotypes", "haploid", "identity", "lanes", "page", "verdicts")
+figures, genotypes, haploid, identity, lanes, verdicts = (
+    script(FOLDER / f"{name}.py") for name in ("figures", "genotypes", "haploid", "identity", "lanes", "verdicts")
 )
 COLUMNS = verdicts.read_columns(FOLDER / "germline.tsv")
 RECORDED = ROOT / "tests/golden/quality"
@@ -42,10 +40,8 @@ def measured(targets: bool = False, called: str = CALLED) -> dict:
 
 
 def thresholds() -> dict:
-    """The defaults of the configuration."""
-    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
-    found = schema["properties"]["qc"]["properties"]["thresholds"]["properties"]
-    return {name: each["default"] for name, each in found.items()}
+    """The defaults."""
+    return verdicts.read_limits(FOLDER / "thresholds.tsv")
 
 
 def judged(rows: dict, kind: str = "genome", **others) -> dict:
@@ -486,53 +482,27 @@ def test_the_tables_have_a_row_a_sample(tmp_path):
         str(FOLDER / "germline.tsv"),
         "--figures",
         str(told),
-        "--thresholds",
-        json.dumps(thresholds()),
+        "--limits",
+        str(FOLDER / "thresholds.tsv"),
     ]
     assert verdicts.main(["table", *given, *words]) == 0
     header, row = (line.split("\t") for line in paths["table"].read_text().splitlines())
     assert header == [column.name for column in COLUMNS] and len(row) == len(header)
     assert dict(zip(header, row, strict=True))["reason"] == "contamination 0.025577 is above 0.02"
-    assert paths["multiqc"].read_text().splitlines()[4].startswith("sample_name\tverdict\treason\t")
+    assert paths["multiqc"].read_text().splitlines()[8].startswith("sample_name\tverdict\treason\t")
     assert verdicts.main(["gate", *given]) == 0
+
+
+def test_the_table_of_multiqc_says_how_it_is_shown():
+    """MultiQC would sort by name, and show no table of more than 500 samples."""
+    told = yaml.safe_load("\n".join(line.removeprefix("# ") for line in verdicts.PAGE_HEADER))
+    assert told["pconfig"] == {"id": "samples_and_verdicts", "sort_rows": False, "no_violin": True}
+    assert "Failures first" in told["description"]
 
 
 def test_a_gate_names_the_sample_and_the_reason(capsys):
     assert verdicts.gate({"S1": {"verdict": "fail", "reason": "coverage 3 is below 15"}}, "qc") == 1
     assert capsys.readouterr().err == "error: S1: coverage 3 is below 15 (qc in the config)\n"
-
-
-# ---- the page -----------------------------------------------------------------------------------------
-
-
-def page_of(samples: list[dict]) -> str:
-    columns = page.read(FOLDER / "germline.tsv")
-    empty = {column["column"]: "" for column in columns}
-    return page.page(Template((FOLDER / "samples.html").read_text()), columns, [empty | row for row in samples])
-
-
-def made_up(number: int) -> dict[str, str]:
-    """Each third one warns, each fifth fails."""
-    verdict = "fail" if number % 5 == 0 else "warn" if number % 3 == 0 else "pass"
-    axes = ("coverage", "insert_size", "duplicates", "contamination", "x_copies", "y_copies", "ti_tv", "het_hom")
-    values = {name: str(number * 0.01) for name in axes}
-    return {"sample_name": f"S{number}", "verdict": verdict, "reason": "a < b" if number % 5 == 0 else ""} | values
-
-
-def test_the_page_has_all_samples_and_pictures_and_needs_no_network():
-    text = page_of([made_up(number) for number in range(1000)])
-    assert text.count('<tr class="fail"') == 200 and text.count('<tr class="warn"') == 267
-    assert text.count('<tr class="pass"') == 533 and "1000 samples: 200 fail, 267 warn, 533 pass." in text
-    assert text.index('id="sample-S995"') < text.index('id="sample-S3"') < text.index('id="sample-S1"')
-    assert text.count("<figure>") == 6 and text.count('<a href="#sample-S7"') == 6
-    assert "a &lt; b" in text and "<td>a < b" not in text
-    assert not re.search(r"""https?:|src=|@import|<link|url\(""", text)
-
-
-def test_a_picture_without_figures_is_left_out():
-    one = {"sample_name": "S1", "verdict": "pass", "reason": "", "coverage": "30", "x_copies": "2"}
-    text = page_of([one])
-    assert text.count("<figure>") == 1 and "<figcaption>Coverage</figcaption>" in text
 
 
 # ---- the end of a run ---------------------------------------------------------------------------------

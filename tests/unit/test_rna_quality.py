@@ -207,15 +207,6 @@ def test_no_sample_is_nearer_where_none_was_swapped_or_nobody_can_tell(count, di
     assert not [each for each in compared(found, conditions).values() if "nearer_to" in each]
 
 
-def test_the_first_component_parts_the_conditions():
-    found, conditions = experiment(5)
-    of = {name: each["pc1"] for name, each in compared(found, conditions).items()}
-    assert {of[name] > 0 for name in of if conditions[name] == "a"} != {
-        of[name] > 0 for name in of if conditions[name] == "b"
-    }
-    assert sum(of.values()) == pytest.approx(0, abs=1e-6)
-
-
 def test_samples_without_a_condition_are_in_no_group():
     found, conditions = experiment(3)
     assert not [each for each in compared(found, dict.fromkeys(conditions, "")).values() if "correlation" in each]
@@ -309,7 +300,7 @@ def test_a_library_of_another_type_than_most_is_wrong_where_reads_shall_tell_it(
 def test_each_figure_has_its_column():
     made = {*figures.SKIPPED, "reads", "mapped", "strandedness", "strandedness_found", "sense", "genes_detected"}
     made |= {"rrna", "mitochondria", "exons", "introns", "intergenic", "spliced", "multi_mapped", "five_prime"}
-    made |= {"duplicates", "library_size", "correlation", "nearer_to", "pc1", "pc2", "condition"}
+    made |= {"duplicates", "library_size", "correlation", "nearer_to", "condition"}
     assert {column.name for column in COLUMNS} == made | {"sample_name", "verdict", "reason"}
 
 

@@ -74,22 +74,25 @@ def test_tables_that_cannot_be_read_are_left_to_the_workflow(folder, asked):
     assert asked == {"samples": None, "smt": False}
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize(
-    ("usual", "added", "smt"),
+    ("profile", "typed", "smt"),
     [
-        ({}, [], False),
-        ({"binding": {"smt": True}}, [], True),
-        ({"binding": {"smt": True}}, [{"binding": {"policy": "scatter"}}], True),  # Snakemake merges key by key
-        ({"binding": {"smt": True}}, [{"binding": {"smt": False}}], False),
-        ({"binding": None}, [{"binding": {"smt": True}}], True),
+        ("", [], False),
+        ("pinned-smt: 1", [], True),
+        ("pinned-smt: false", [], False),
+        ("", ["--pinned-smt", "1"], True),
+        ("pinned-smt: 1", ["--pinned-smt=0"], False),
     ],
 )
-def test_a_run_takes_hyperthreads_where_threads_are_allocated_them(folder, asked, usual, added, smt):
-    known = yaml.safe_load((folder / "config/config.yaml").read_text())
-    (folder / "config/config.yaml").write_text(yaml.safe_dump(known | usual))
-    files = [folder / f"{number}.yaml" for number, _ in enumerate(added)]
-    for path, config in zip(files, added, strict=True):
-        path.write_text(yaml.safe_dump(config))
-    look(folder, *files)
-    assert asked["smt"] == smt
+def test_a_run_takes_hyperthreads_where_threads_are_allocated_them(folder, asked, profile, typed, smt):
+    (folder / "config.yaml").write_text(f"executor: pinned\n{profile}\n")
+    usable = []
+
+    def look_at(smt):
+        usable.append(smt)
+        stop()
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(StopIteration):
+        patch.setattr(launcher, "usable_cores", look_at)
+        run.run("germline", folder, Console(), profile=folder, extra=typed)
+    assert usable == [smt]

@@ -71,6 +71,6 @@ def test_the_starting_file_is_valid_with_each_preset(preset):
 
 def test_the_starting_tables_are_valid():
     config = MINIMAL | {"samples": str(ROOT / "config/samples.tsv"), "units": str(ROOT / "config/units.tsv")}
-    cohort = tables.read_cohort(config, SCHEMAS)
+    cohort = tables.read_cohort(config, tables.SCHEMAS)
     assert cohort.errors == []
     assert [len(units) for units in cohort.units.values()] == [2]

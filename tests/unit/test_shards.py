@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 import scatter
-from intervals import clip, join_gvcf, n_free, shards
+from intervals import join_gvcf, n_free, shards
 from intervals.shards import Line
 
 GENOME = [Line("a", 0, 100, 1, 100), Line("a", 100, 150, 2, 50), Line("b", 0, 80, 3, 80), Line("c", 0, 10, 4, 10)]
@@ -106,9 +106,9 @@ def genome(drawn):
 @given(GENOMES, st.integers(1, 70))
 def test_splitting_loses_nothing_and_doubles_nothing(drawn, count):
     lines = genome(drawn)
-    for found in (shards.split(lines, count), shards.split_anywhere(lines, count)):
-        assert all(found)
-        assert shards.spans(chain(*found)) == shards.spans(lines)
+    found = shards.split(lines, count)
+    assert all(found)
+    assert shards.spans(chain(*found)) == shards.spans(lines)
 
 
 @pytest.mark.deep
@@ -116,57 +116,6 @@ def test_splitting_loses_nothing_and_doubles_nothing(drawn, count):
 def test_shards_hold_whole_n_free_intervals(drawn, count):
     lines = genome(drawn)
     assert list(chain(*shards.split(lines, count))) == lines
-
-
-def test_shards_split_anywhere_are_equal():
-    found = shards.split_anywhere([Line("a", 0, 1_000_000, 1, 1_000_000)], 64)
-    assert len(found) == 64
-    assert {shard[0].end - shard[0].start for shard in found} == {15625}
-
-
-def test_a_shard_that_borders_within_an_interval_is_called_over_more_than_its_own():
-    whole = [Line("a", 0, 100_000, 1, 100_000), Line("b", 0, 100, 2, 100)]
-    first, second = shards.split_anywhere(whole, 2)
-    assert shards.spans(shards.padded(first, whole)) == [("a", 0, 55_050)]
-    assert shards.spans(shards.padded(second, whole)) == [("a", 45_050, 100_000), ("b", 0, 100)]
-
-
-def record(position, reference, alternative, info):
-    return ["a", str(position), ".", reference, alternative, ".", ".", info, "GT", "0/0"]
-
-
-@pytest.mark.parametrize(
-    ("given_record", "kept"),
-    [
-        (record(5, "A", "C,<NON_REF>", "DP=1"), []),
-        (record(11, "A", "C,<NON_REF>", "DP=1"), [record(11, "A", "C,<NON_REF>", "DP=1")]),
-        (record(20, "ACG", "A,<NON_REF>", "DP=1"), [record(20, "ACG", "A,<NON_REF>", "DP=1")]),
-        (record(21, "A", "C,<NON_REF>", "DP=1"), []),
-        (record(5, "A", "<NON_REF>", "END=12"), [record(11, "g", "<NON_REF>", "END=12")]),
-        (record(15, "A", "<NON_REF>", "END=30"), [record(15, "A", "<NON_REF>", "END=20")]),
-        (record(5, "A", "<NON_REF>", "XEND=3;END=30"), [record(11, "g", "<NON_REF>", "XEND=3;END=20")]),
-        (record(1, "A", "<NON_REF>", "END=10"), []),
-    ],
-)
-def test_a_shard_keeps_what_starts_in_it_and_its_part_of_reference_blocks(given_record, kept):
-    assert list(clip.clipped(given_record, {"a": [(11, 20)]}, lambda contig, position: "g")) == kept
-
-
-def test_a_block_over_several_targets_has_a_part_in_each():
-    block = record(15, "A", "<NON_REF>", "END=48")
-    spans = {"a": [(1, 10), (11, 20), (31, 40), (46, 47), (60, 70)]}
-    parts = list(clip.clipped(block, spans, lambda contig, position: "g"))
-    assert [(part[1], part[3], part[7]) for part in parts] == [
-        ("15", "A", "END=20"),
-        ("31", "g", "END=40"),
-        ("46", "g", "END=47"),
-    ]
-
-
-def test_bases_are_read_from_the_reference(tmp_path):
-    fasta = write_genome(tmp_path, {"a": "ACGTACGTACGTN", "b": "ttg"})
-    base = clip.bases(fasta)
-    assert [base("a", 1), base("a", 10), base("a", 11), base("a", 13), base("b", 3)] == list("ACGNG")
 
 
 HEADER = (
@@ -295,5 +244,5 @@ def test_scripts_may_lie_elsewhere(monkeypatch, tmp_path):
     (tmp_path / "cached").write_text((ROOT / "workflow/scripts/intervals/shards.py").read_text())
     scatter.parse([*OPTIONS, "--script", f"shards={tmp_path}/cached", "--", "gatk"])
     loaded = scatter.load("shards")
-    assert loaded.OVERLAP == shards.OVERLAP
+    assert loaded.split is not shards.split
     assert loaded.__file__ == str(tmp_path / "cached")

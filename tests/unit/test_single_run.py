@@ -88,7 +88,7 @@ def setup(tmp_path):
     units = [
         {"sample_name": name, "unit_name": "L1", "fq1": str(one), "fq2": str(two)} for name, (one, two) in reads.items()
     ]
-    config = {"pipeline": "germline", "binding": {"smt": True, "policy": "none"}, **OF_DISK}
+    config = {"pipeline": "germline", **OF_DISK}
     source = Source(config, tuple({"sample_name": name} for name in reads), tuple(units))
     made = Setup(tmp_path / "study", source, Settings(), mem_mb=1000, keep_results=False, lock=0)
     reference = made.prepared / REFERENCE
@@ -194,14 +194,16 @@ def test_the_length_of_the_genome_is_recorded_where_it_is_known(spec, setup, sna
     assert run(spec, setup).get("genome_mb") == genome_mb
 
 
-def test_a_binding_that_sets_boundary_and_memory_is_configured_and_recorded(spec, setup, snakemake):
+def test_a_binding_that_sets_boundary_and_memory_is_set_and_recorded(spec, setup, snakemake):
     bound = replace(spec, name="germline-n2-shared-scatter-numa-local-r1", binding="scatter-numa-local")
+    names = ("BINDING", "BOUNDARY", "MEMORY", "SMT")
+    text = f"' '.join(os.environ['SNAKEMAKE_PINNED_' + name] for name in {names})"
+    snakemake("AT_START", f"folder.joinpath('bound').write_text({text})")
     record = run(bound, setup)
-    config = yaml.safe_load((setup.folder / bound.name / "config/config.yaml").read_text())
-    assert config["binding"] == {"smt": True, "policy": "scatter", "boundary": "numa", "memory": "local"}
-    assert record["binding"] == {"smt": True, "boundary": "numa", "memory": "local"}
+    assert (setup.folder / bound.name / "bound").read_text() == "scatter numa local False"
+    assert record["binding"] == {"boundary": "numa", "memory": "local", "smt": False, "stall_s": 0}
     assert record["spec"]["binding"] == "scatter-numa-local"
-    assert run(spec, setup)["binding"] == {"smt": True}
+    assert run(spec, setup)["binding"] == {"boundary": "l3", "memory": "default", "smt": False, "stall_s": 0}
 
 
 def test_an_independent_run_is_a_run_a_sample(spec, setup, snakemake):
@@ -469,12 +471,10 @@ def test_a_step_that_fails_is_told_with_its_log_and_has_no_record(copies, setup,
 # ---- the folder --------------------------------------------------------------------------------------
 
 
-def test_each_run_has_its_samples_the_runs_binding_and_threads_and_the_reference(spec, setup, snakemake):
+def test_each_run_has_its_samples_and_threads_and_the_reference(spec, setup, snakemake):
     setup = replace(setup, keep_results=True, options=("--sdm", "conda"))
     run(spec, setup)
     folder = setup.folder / spec.name
-    config = yaml.safe_load((folder / "config/config.yaml").read_text())
-    assert config["binding"] == {"smt": True, "policy": "compact"}
     assert (folder / "config/samples.tsv").read_text().split() == ["sample_name", "S1", "S2"]
     profile, given = (
         yaml.safe_load((path / "config.yaml").read_text()) for path in (folder / "profile", ROOT / spec.profile)
@@ -839,7 +839,7 @@ def test_a_record_tells_profile_binding_and_what_gatk_chose(spec, setup, snakema
     snakemake("AT_START", "folder.joinpath('l').write_text(os.environ['GATK'])")
     record = run(spec, setup)
     assert record["pair_hmm"] == "Java LOGLESS_CACHING, the slow way"
-    assert record["binding"] == {"smt": True}
+    assert record["binding"] == {"boundary": "l3", "memory": "default", "smt": False, "stall_s": 0}
     assert record["memory_applied"] == "local"
     unbound = run(replace(independent(spec), threads=spec.threads), setup)
     assert (unbound["binding"], unbound["profile_digest"]) == (None, record["profile_digest"])

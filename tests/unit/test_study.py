@@ -2,14 +2,16 @@
 
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import msgspec
 import pytest
-import yaml
 from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
+from snakemake_executor_plugin_pinned.launcher import cpu_choice, options
+from snakemake_executor_plugin_pinned.launcher.options import convert_option
+from snakemake_executor_plugin_pinned.settings import ExecutorSettings
 
 from gpd.execution import workflow
 from gpd.lab import study
@@ -152,12 +154,20 @@ def test_what_is_no_binding_is_refused_in_one_line(tmp_path, binding):
 
 
 def test_bindings_have_the_launchers_names():
-    parts = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())["properties"]["binding"][
-        "properties"
-    ]
-    assert (set(POLICIES), set(BOUNDARIES), set(MEMORIES)) == tuple(
-        set(parts[key]["enum"]) for key in ("policy", "boundary", "memory")
-    )
+    assert set(POLICIES) == set(cpu_choice.POLICIES)
+    assert set(BOUNDARIES) == set(cpu_choice.LEVELS)
+    assert set(MEMORIES) == set(options.MEMORY_POLICIES)
+
+
+def test_what_a_binding_leaves_out_is_as_the_executor_has_it():
+    usual = {each.name: each.default for each in fields(ExecutorSettings)}
+    found = {name: convert_option(name, usual[name]) for name in ("boundary", "memory", "smt")}
+    assert Binding.parse(usual["binding"]).beside_policy == found
+    variables = Binding.parse("scatter-numa-smt").variables
+    assert variables == {
+        **{"SNAKEMAKE_PINNED_BINDING": "scatter", "SNAKEMAKE_PINNED_BOUNDARY": "numa"},
+        **{"SNAKEMAKE_PINNED_MEMORY": "default", "SNAKEMAKE_PINNED_SMT": "True"},
+    }
 
 
 @pytest.mark.parametrize(

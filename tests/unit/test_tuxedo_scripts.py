@@ -1,4 +1,4 @@
-"""What the Tuxedo rules run beside the tools: annotations, strandedness, distances of mates, cuffdiff's tables."""
+"""What the Tuxedo rules run beside the tools: annotations, strandedness, cuffdiff's tables."""
 
 import gzip
 import importlib.util
@@ -18,7 +18,6 @@ SCRIPTS = (
     "annotation",
     "design",
     "cuffdiff_tables",
-    "fragment_lengths",
     "skipped_loci",
     "strandedness",
     "library_type",
@@ -32,7 +31,7 @@ def load(name):
     return module
 
 
-annotation, design, expression, fragments, skipped_loci, strandedness, library_type = map(load, SCRIPTS)
+annotation, design, expression, skipped_loci, strandedness, library_type = map(load, SCRIPTS)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -372,52 +371,7 @@ def test_what_was_not_looked_at_for_skipped_loci_is_empty(compared):
     assert "A2\t\t1\t0\t0" in table
 
 
-# ---- distance of mates
-
-
-def test_inner_distance_is_between_the_mates():
-    line = "r\t99\tT\t1\t42\t50M\t=\t71\t120\t" + "A" * 50 + "\t*\n"
-    mate = "r\t147\tT\t71\t42\t50M\t=\t1\t-120\t" + "A" * 50 + "\t*\n"
-    assert fragments.inner_distances([line, mate]) == [20]
-    assert fragments.inner_distances([line.replace("\t120\t", "\t80\t")]) == [-20]
-
-
-def test_strays_do_not_move_the_estimate():
-    assert fragments.summary([10, 20, 30, 20, 20, 1900]) == (20, round(1.4826 * 5))
-    assert fragments.summary([20, 20, 20]) == (20, 1)
-
-
-def test_too_few_pairs_are_refused(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-    assert fragments.main(["distance"]) == 1
-    assert "0 of the first pairs map to a transcript: the sample is of another species" in capsys.readouterr().err
-
-
-RECORD = b"@a\nA\n+\nI\n"
-
-
-def test_first_reads_of_a_compressed_file(tmp_path, capfdbinary):
-    path = tmp_path / "r.fq.gz"
-    path.write_bytes(gzip.compress(b"@a\nA\n+\nI\n@b\nC\n+\nI\n"))
-    sink = io.BytesIO()
-    fragments.first(path, 1, sink)
-    assert sink.getvalue() == b"@a\nA\n+\nI\n"
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "error"),
-    [
-        (RECORD * 3, gzip.compress(RECORD * 3)[:-10], "2.fq is cut off after record "),
-        (RECORD * 2, RECORD * 3, "1.fq has only 2 reads, and "),
-        (RECORD + b"@b\nAC\n+\nI\n", RECORD * 2, "1.fq is damaged: record 2 is no FASTQ of four lines"),
-    ],
-)
-def test_damaged_first_reads_are_named(tmp_path, capsys, first, second, error):
-    files = [tmp_path / name for name in ("1.fq", "2.fq", "head1", "head2")]
-    files[0].write_bytes(first)
-    files[1].write_bytes(second)
-    assert fragments.main(["first", "--reads", "9", *map(str, files)]) == 1
-    assert error in capsys.readouterr().err
+# ---- an empty BAM
 
 
 def test_an_empty_bam_is_whole():

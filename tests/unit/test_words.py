@@ -43,7 +43,6 @@ OTHERWISE = {
         "workflow/scripts/checks/tables.py": "cell",  # of a sheet
         "workflow/rules/germline/mark_duplicates_samtools.smk": "flow cells",
         "workflow/schemas/units.schema.yaml": "Flow cell",
-        "workflow/scripts/quality/samples.html": r"\.cells\b",  # of an HTML table
         "docs/reference/sample-sheets.md": "Flow cell",
         "tests/workflow/test_read_groups.py": "flow_cell",
         "resources/demo/tuxedo/": "cell line",

@@ -138,15 +138,6 @@ def test_a_large_cohort_plans(tmp_path):
 
 
 @pytest.mark.deep
-def test_a_profile_binds_a_rule_otherwise_than_the_config_binds_all(cohort):
-    cohort.config["binding"] = {"policy": "none"}
-    ran = cohort.snakemake("--dry-run", "--printshellcmds", "--set-resources", "map_and_sort:pinned_binding=scatter")
-    bindings = [(job.rule == "map_and_sort", job.resources["pinned_binding"]) for job in commands(ran)]
-    assert {*bindings} == {(True, "scatter"), (False, "none")}
-    assert bindings.count((True, "scatter")) == 4
-
-
-@pytest.mark.deep
 def test_each_job_that_maps_asks_for_memory_for_an_index_of_its_own(cohort):
     (cohort.folder / "index.ann").write_text(ANNOTATION)
     for ending in ("amb", "bwt", "pac", "sa"):
@@ -316,7 +307,7 @@ def test_where_an_earlier_run_has_called_all_contigs_they_stay_called(with_decoy
 
 
 def test_joint_calling_waits_for_verdicts_where_samples_that_fail_stop_it(cohort):
-    jobs = plan(cohort, "results/hard_filter/cohort.vcf.gz", calling="joint", qc={"action": "stop"})
+    jobs = plan(cohort, "results/hard_filter/cohort.vcf.gz", calling="joint", failed_samples="stop_on_quality")
     assert jobs["quality_gate"] == 2
     assert "quality" not in jobs and "identity" not in jobs
 

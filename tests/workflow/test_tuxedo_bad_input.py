@@ -154,16 +154,16 @@ def unknown_strandedness(experiment: Experiment) -> str:
     )
 
 
-def distance_in_words(experiment: Experiment) -> str:
-    experiment.config["inner_distance"] = "far"
-    return "config: inner_distance: 'far': must be a whole number of bases"
+def threads_of_tophat(experiment: Experiment) -> str:
+    experiment.config["extra"] = {"tophat2": "-p4"}
+    return "config: extra.tophat2: -p4: the workflow gives this argument itself"
 
 
 CASES: list[Callable[[Experiment], str]] = [
     *(one_condition, no_condition, condition_with_comma, condition_with_space, conditions_alike),
     *(no_annotation, missing_annotation, other_build, no_transcript_ids, no_gene_ids, no_exons, no_gtf, cut_annotation),
     *(missing_mask, mask_of_other_build, mask_as_gff3, packages_of_none),
-    *(aligned_unit, mixed_ends, unknown_strandedness, distance_in_words),
+    *(aligned_unit, mixed_ends, unknown_strandedness, threads_of_tophat),
 ]
 
 

@@ -84,7 +84,7 @@ def test_stop_after_quantify_needs_no_conditions(experiment):
 
 @pytest.mark.deep
 def test_what_takes_all_samples_waits_for_verdicts_where_samples_that_fail_stop_it(experiment):
-    experiment.config["qc"] = {"action": "stop"}
+    experiment.config["failed_samples"] = "stop_on_quality"
     ran = experiment.snakemake("--dry-run", "--", "results/merge/transcripts.gtf")
     jobs = planned_jobs(ran)
     assert jobs["quality_gate"] == jobs["assemble"] == 4
@@ -211,7 +211,7 @@ def test_hisat2_reads_all_lanes_at_once(usual):
 # that ran clean on real reads with TopHat 2.1.1.
 
 
-TOPHAT = {"aligner": "tophat2", "inner_distance": 20, "inner_distance_sd": 30}
+TOPHAT = {"aligner": "tophat2", "extra": {"tophat2": "-r 20 --mate-std-dev 30"}}
 
 
 @pytest.fixture
@@ -251,7 +251,7 @@ def test_tophat2_summary_is_named_as_multiqc_looks_for_it(usual_tophat):
 
 
 @pytest.mark.deep
-def test_tophat2_single_end_has_no_inner_distance_and_reference_only_no_new_junctions(tophat):
+def test_tophat2_single_end_and_reference_only_without_new_junctions(tophat):
     tophat.config |= {"assembly": "reference_only", "strandedness": "fr-firststrand"}
     for unit in tophat.units:
         unit["fq2"] = ""
@@ -259,19 +259,7 @@ def test_tophat2_single_end_has_no_inner_distance_and_reference_only_no_new_junc
     words = tophat_words(planned)
     assert "--no-novel-juncs" in words
     assert words[words.index("--library-type") + 1] == "fr-firststrand"
-    assert "-r" not in words
     assert words[-1] == "$tmp/fq1_1.fq.gz,$tmp/fq1_2.fq.gz"
-    assert "inner_distance" not in planned.jobs
-
-
-@pytest.mark.deep
-def test_an_inner_distance_that_is_not_given_is_estimated(tophat):
-    del tophat.config["inner_distance_sd"]
-    planned = plan(tophat)
-    assert planned.jobs["inner_distance"] == 4
-    words = tophat_words(planned)
-    assert words[words.index("-r") + 1] == "20"
-    assert "results/inner_distance/B2.txt" in planned.commands["tophat2"]
 
 
 def test_tophat2_counts_what_it_mapped_and_what_not(usual_tophat):

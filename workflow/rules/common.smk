@@ -48,7 +48,8 @@ place = workflow.modifier.path_modifier.replace_prefix
 mappers = load(source("resources/mappers.py")).MAPPERS
 cohort = tables.read_cohort(
     config,
-    {name: workflow.source_path(f"../schemas/{name}.schema.yaml") for name in ("config", "samples", "units")},
+    {name: workflow.source_path(f"../schemas/{name}.schema.yaml") for name in ("config", "samples", "units")}
+    | {"thresholds": source("quality/thresholds.tsv")},
     check=workflow.is_main_process,
 )
 # not where Snakemake lints, which wants no environment variables: nobody has the files of the shipped configuration yet
@@ -74,7 +75,6 @@ check_inputs()
 made_of = load(source("checks/made_of.py"))
 OTHER_FILES, OTHER_SCRIPTS = "other files: ", "scripts: "  # how parameters of what results are made of begin
 seen_files = made_of.SeenFiles(Path(".snakemake/gpd/inputs.jsonl")) if workflow.is_main_process else None
-given_binding = config.get("binding") or {}  # where nothing is given, the executor has its own
 config = cohort.config
 units = cohort.units
 mapper = mappers[config["mapper"]]
@@ -153,7 +153,7 @@ def unit_reads(wildcards):
 INTERVALS = 1
 
 LEFT_OUT = "results/left_out.tsv"
-COLUMNS = f"quality/{config['pipeline']}.tsv"
+COLUMNS, LIMITS = f"quality/{config['pipeline']}.tsv", "quality/thresholds.tsv"
 THRESHOLDS = json.dumps(config["qc"]["thresholds"], sort_keys=True)
 
 
@@ -162,12 +162,15 @@ def excluded_samples_table():
     return [LEFT_OUT] if config["leave_out"] or Path(LEFT_OUT).exists() else []
 
 
+by_quality = config["failed_samples"].endswith("_on_quality")  # whether a sample fails by its verdict, too
+
+
 def gates():
-    """What steps of all samples wait for: one library type, and no sample that fails (qc) where it is dropped or stops the run.
+    """What steps of all samples wait for: one library type, and no sample that fails by its verdict.
 
     Ancient: nothing of a gate is in their results, and one that is made anew makes them no other.
     """
-    passed = [] if config["qc"]["action"] == "warn" else expand("results/quality_gate/{sample}.tsv", sample=samples)
+    passed = expand("results/quality_gate/{sample}.tsv", sample=samples) if by_quality else []
     one_library = ["results/library_type/library_type.txt"] if config["pipeline"] == "tuxedo" else []
     return [*map(ancient, [*one_library, *passed])]
 

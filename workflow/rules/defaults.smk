@@ -1,14 +1,7 @@
-# What every job has unless its rule or a profile says otherwise: how it is bound to CPUs by the executor `pinned`, and which
-# files of the user changed since they were first seen. Included last, for it goes through all rules; those of a workflow
-# that uses this one as a module are not among them.
-bound_as = {
-    "pinned_binding" if name == "policy" else f"pinned_{name}": int(value) if isinstance(value, bool) else value
-    for name, value in given_binding.items()
-}
+# What goes through all jobs: which files of the user changed since they were first seen, and how nodes of a cluster bind them
+# to CPUs. Included last, for it goes through all rules; those of a workflow that uses this one as a module are not among them.
 
 for each in workflow.modifier.rules:
-    for name, value in bound_as.items():
-        each.resources.setdefault(name, value)
     each.set_params(**other_files(each))
     for item in [*each.input, *each.params]:
         if callable(function := getattr(item, "callable", item)):

@@ -81,7 +81,6 @@ rule quality:
         table="results/qc/samples.tsv",
         scores="results/qc/robust_z.tsv",
         multiqc="results/qc/samples_mqc.tsv",
-        page=report("results/qc/samples.html", category="Quality control", caption="../report/samples.rst"),
     log:
         "logs/quality/quality.log",
     conda:
@@ -90,9 +89,7 @@ rule quality:
         mem_mb=2000,
         pinned_step="qc",
     params:
-        **scripts(
-            "quality/verdicts.py", "quality/page.py", figures=FIGURES, columns=COLUMNS, template="quality/samples.html"
-        ),
+        **scripts("quality/verdicts.py", figures=FIGURES, columns=COLUMNS, limits=LIMITS),
         called=called,
         sex_contigs=SEX_CONTIGS,
         unjudged_sex=UNJUDGED_SEX,
@@ -104,16 +101,14 @@ rule quality:
             tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
             {params.figures} --files {input.files:q} {params.called} {params.targets} {params.sex_contigs} >"$tmp/figures.json"
             {params.verdicts} table --columns {params.columns} --figures "$tmp/figures.json" \
-                --thresholds {params.thresholds:q} {params.targets} {params.unjudged_sex} \
-                --table {output.table:q} --scores {output.scores:q} --multiqc {output.multiqc:q}
-            {params.page} --columns {params.columns} --template {params.template} \
-                {output.table:q} >{output.page:q}
+                --limits {params.limits} --thresholds {params.thresholds:q} {params.targets} \
+                {params.unjudged_sex} --table {output.table:q} --scores {output.scores:q} --multiqc {output.multiqc:q}
         ) &>{log:q}
         """
 
 
 rule quality_gate:
-    """What takes all samples waits for it, where samples that fail are dropped or stop the run: by their alignments alone."""
+    """What takes all samples waits for it, where samples fail by their quality, too: by their alignments alone."""
     input:
         measured=of_alignments,
         called=called_in,
@@ -127,7 +122,7 @@ rule quality_gate:
         mem_mb=1000,
         pinned_step="qc",
     params:
-        **scripts("quality/verdicts.py", figures=FIGURES, columns=COLUMNS),
+        **scripts("quality/verdicts.py", figures=FIGURES, columns=COLUMNS, limits=LIMITS),
         called=called,
         sex_contigs=SEX_CONTIGS,
         unjudged_sex=UNJUDGED_SEX,
@@ -141,7 +136,7 @@ rule quality_gate:
             for file in {input.measured:q}; do printf '%s\t%s\n' {wildcards.sample:q}:{params.group:q} "$file"; done >"$tmp/files.tsv"
             {params.figures} --files "$tmp/files.tsv" {params.called} {params.targets} {params.sex_contigs} >"$tmp/figures.json"
             {params.verdicts} gate --columns {params.columns} --figures "$tmp/figures.json" \
-                --thresholds {params.thresholds:q} {params.targets} {params.unjudged_sex} >{output:q}
+                --limits {params.limits} --thresholds {params.thresholds:q} {params.targets} {params.unjudged_sex} >{output:q}
         ) &>{log:q}
         """
 

@@ -12,7 +12,7 @@ takes = {
 }
 takes_else = takes[workflow.modifier.modify_rulename(runtimes.OTHERS)]
 USUAL_DEPTH = 30  # of the genomes by whose call sets runtimes.tsv goes
-scatters = config["scatter"] != "none" and config["binding"]["policy"] != "none"
+scatters = config["scatter"] != "none" and os.environ.get("SNAKEMAKE_PINNED_BINDING") != "none"
 
 
 @functools.cache

@@ -45,8 +45,6 @@ def parse(arguments):
     add("--out", required=True)
     add("--shards", type=auto_or_count, default="auto", help="auto, none or a number")
     add("--shard-mib", type=float, default=0.0, help="the smallest shard worth a job, in MiB of --over; 0: none is")
-    add("--cuts", choices=["gaps", "anywhere"], default="gaps", help="anywhere: within intervals, too, with --clip")
-    add("--clip", default="", help="the FASTA: shards may overlap, their records are clipped to what is their own")
     add("--unmapped", action="store_true", help="the last shard has the reads without a place, too")
     add("--copied", action="store_true", help="what is made is as large as --over: scatter on idle CPUs alone")
     add("--threads", type=int, default=1, help="of the whole, where GPD_THREADS does not say what was granted")
@@ -75,9 +73,7 @@ def auto_or_count(text):
     return int(text)
 
 
-SCRIPTS = {
-    name: str(Path(__file__).resolve().parent / f"intervals/{name}.py") for name in ("clip", "join_gvcf", "shards")
-}
+SCRIPTS = {name: str(Path(__file__).resolve().parent / f"intervals/{name}.py") for name in ("join_gvcf", "shards")}
 
 
 def load(name):
@@ -139,13 +135,11 @@ def ask_spare():
 class Folder:
     """The folder beside the output that holds shards until they are gathered.
 
-    For each: N.bed (its own lines), N.regions.bed (what it is called in, wider where it borders within an interval),
-    the file that it makes, and N.done once that is whole.
+    For each: N.regions.bed (what it is called in), the file that it makes, and N.done once that is whole.
     """
 
     def __init__(self, options, command):
         self.options, self.command = options, command
-        self.anywhere = bool(options.clip) and options.cuts == "anywhere"
         self.path = f"{options.out}.shards"
         self.key_path, self.list_path = f"{self.path}/key", f"{self.path}/shards.list"
 
@@ -160,7 +154,7 @@ class Folder:
         paths = [self.options.over, self.options.intervals, *filter(os.path.isfile, words)]
         files = [(path, found.st_size, found.st_mtime_ns) for path in paths for found in [Path(path).stat()]]
         words = [word.replace(folder, "@tmpdir") if folder else word for word in words]
-        return repr((words, "anywhere" if self.anywhere else "gaps", files))
+        return repr((words, files))
 
     def left(self):
         """Return how many shards an earlier attempt at the same work has laid out."""
@@ -177,14 +171,12 @@ class Folder:
             return 1
         shards = load("shards")
         lines = shards.read_lines(self.options.intervals)
-        found = (shards.split_anywhere if self.anywhere else shards.split)(lines, count) if lines else []
+        found = shards.split(lines, count) if lines else []
         if len(found) < 2:
             return 1
         Path(self.path).mkdir()
         for number, shard in enumerate(found, 1):
-            write_lines(self.file(number, ".bed"), shard)
-            regions = shards.spans(shards.padded(shard, lines) if self.anywhere else shard)
-            write_lines(self.file(number, ".regions.bed"), regions)
+            write_lines(self.file(number, ".regions.bed"), shards.spans(shard))
         write_lines(self.list_path, [[self.file(number)] for number in range(1, len(found) + 1)])
         write_lines(self.key_path, [[self.key()]])  # last: without it the folder counts for nothing
         return len(found)
@@ -198,13 +190,10 @@ class Folder:
         made, regions = self.file(number), [self.file(number, ".regions.bed")]
         if self.options.unmapped and number == count:
             regions.append("unmapped")
-        commands = [filled(self.command, made, regions, threads=1)]
-        if self.anywhere:
-            commands.append(python("clip", self.file(number, ".bed"), self.options.clip, made))
         return {
             "name": f"{number}/{count}",
             "title": f"shard {number}",
-            "commands": commands,
+            "commands": [filled(self.command, made, regions, threads=1)],
             "log": self.log(number),
             "output": made,
             "done": self.file(number, ".done"),

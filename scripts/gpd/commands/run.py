@@ -29,9 +29,9 @@ from gpd.records.run_spec import PipelineName
 from gpd.text.formats import listed
 
 LEDGER = "ledger.jsonl"
-POLICY, LEFT_OUT, DROP = "failed_samples", "leave_out", "drop"  # keys of the configuration, and a value
-GATE = "quality_gate"  # the rule that fails where a sample's quality does
-SEX_CHECK = "sex_check"  # the rule that fails where a sample's calls would be wrong
+POLICY, LEFT_OUT = "failed_samples", "leave_out"  # keys of the configuration
+DROP = ("drop", "drop_on_quality")  # values by which a cohort goes on
+CHECKS = ("quality_gate", "sex_check")  # rules beside the steps that fail for a sample: by its quality, by its sex
 VERDICTS = "results/qc/samples.tsv"
 USUAL_CONFIG = "config/config.yaml"
 REFUSE_AGAIN = {"GPD_AGAIN": "refuse"}  # the workflow ends before it makes again what finished samples have
@@ -75,7 +75,7 @@ def run(
 ) -> int:
     """Run `pipeline` in `directory` and print its tables; 0 where all is done, 1 where something failed, named.
 
-    Without `cores`, all that this process may use: a thread has a core, or a hyperthread with `binding.smt`; where
+    Without `cores`, all that this process may use: a thread has a core, or a hyperthread with `pinned-smt`; where
     jobs run elsewhere, what the profile says. Times are those of this run alone. Raises GpdError where no job ran, as
     where results that samples have would be made again without `yes`, and Interrupted, after the tables, where a
     signal came.
@@ -133,12 +133,9 @@ def dropped(
     pairs = (setting.partition("=") for setting in settings)
     typed = {key: yaml.load(value, yaml.BaseLoader) for key, _, value in pairs if key in (POLICY, LEFT_OUT)}
     config: Mapping[str, Any] = {**configured.config, **typed}
-    of_steps, of_gates = config[POLICY] == DROP, config["qc"]["action"] == DROP
-    counting = (
-        attempt
-        for attempt in attempts
-        if (of_gates and attempt.rule == GATE) or (of_steps and (attempt.step in steps or attempt.rule == SEX_CHECK))
-    )
+    if config[POLICY] not in DROP:
+        return []
+    counting = (attempt for attempt in attempts if attempt.rule in CHECKS or attempt.step in steps)
     failed = failures(counting).keys() - {COHORT}
     left_out = failed | set(config[LEFT_OUT])
     others = {row["sample_name"] for row in configured.samples} - left_out
@@ -162,7 +159,8 @@ def _command(
     if not workflow.runs_elsewhere(profile, extra):
         configured = _configuration(directory, configfiles, pipeline)
         mem_mb = int(launcher.limits().memory_available_mib)
-        cores = cores or launcher.usable_cores(bool(configured and configured.config["binding"]["smt"]))
+        smt = workflow.setting_of("pinned-smt", profile, extra) in ("1", "true", "True")
+        cores = cores or launcher.usable_cores(smt)
         samples = len(configured.samples) if configured else None
         profile, threads = (profile, []) if profile else choose_profile(samples, cores)
     settings, rest = split_settings(extra)

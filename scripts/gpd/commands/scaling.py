@@ -32,9 +32,7 @@ def _study(
     ] = "",
     bindings: Annotated[
         str,
-        typer.Option(
-            metavar="NAME,...", help="As compact or scatter-numa-local. Default: the configuration's own policy."
-        ),
+        typer.Option(metavar="NAME,...", help="As compact or scatter-numa-local. Default: compact."),
     ] = "",
     alone: Annotated[
         bool, typer.Option("--alone", help="Only one copy on the node. Default: this and --full.")
@@ -70,7 +68,7 @@ def _study(
     options = Options(
         steps=tuple(step or [EVERY_STEP]),
         threads=numbers_of(threads),
-        bindings=bindings_of(bindings) or (source.config["binding"]["policy"],),
+        bindings=bindings_of(bindings) or ("compact",),
         occupancies=OCCUPANCIES if alone == full else (ALONE,) if alone else (FULL,),
         repeats=repeats,
         seed=seed,

@@ -96,12 +96,17 @@ def runs_elsewhere(profile: Path | None, extra: Sequence[str]) -> bool:
 
 def executor_of(profile: Path | None, extra: Sequence[str]) -> str:
     """The executor that a profile or Snakemake's own options name; "" where none does."""
+    return setting_of("executor", profile, extra, "-e")
+
+
+def setting_of(name: str, profile: Path | None, extra: Sequence[str], *short: str) -> str:
+    """What a profile or Snakemake's own options set; "" where neither does."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("-e", "--executor")
-    typed, _ = parser.parse_known_args(extra)
+    parser.add_argument(*short, f"--{name}", dest="typed")
+    typed = parser.parse_known_args(extra)[0].typed
     config = profile / "config.yaml" if profile else None
     in_profile = read_profile(config) if config and config.is_file() else {}
-    return typed.executor or in_profile.get("executor") or ""
+    return typed or str(in_profile.get(name) or "")
 
 
 def usual_executor() -> list[str]:

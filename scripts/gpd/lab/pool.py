@@ -14,7 +14,6 @@ from gpd.files import write_text
 from gpd.lab.study import Pool, Sample, StudyError
 from gpd.paths import ROOT
 from gpd.pipelines import PIPELINES
-from gpd.records.binding import Binding, BindingName
 
 SCHEMAS = ROOT / "workflow" / "schemas"
 NAMES = ("sample_name", "unit_name")
@@ -101,12 +100,16 @@ def read_source(directory: Path, config: Path, pipeline: str | None = None) -> S
 
 
 def settings_without_paths(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what makes results what they are, of a complete configuration: files by name, neither CPUs nor samples."""
+    """Return what makes results what they are, of a complete configuration: files by name, neither CPUs nor samples.
+
+    Whether samples are judged before what takes all of them is a job more of each, and stays.
+    """
     schema = _schema()
-    return {
+    judged = {"by_quality": True} if str(config.get("failed_samples")).endswith("_on_quality") else {}
+    return judged | {
         key: value
         for key, value in _map_paths(config, schema, schema, lambda path: Path(path).name).items()
-        if key not in (*WHICH_SAMPLES, "binding")
+        if key not in WHICH_SAMPLES
     }
 
 
@@ -114,16 +117,6 @@ def longest_name() -> int:
     """How many characters the workflow lets a sample's name have."""
     schema = yaml.safe_load((SCHEMAS / "samples.schema.yaml").read_text(encoding="utf-8"))
     return schema["properties"]["sample_name"]["maxLength"]
-
-
-def bound(config: Mapping[str, Any], binding: BindingName) -> dict[str, Any]:
-    """How jobs are bound by a configuration, with what this binding sets of it."""
-    return {**config.get("binding", {}), **Binding.parse(binding).settings}
-
-
-def beside_policy(binding: Mapping[str, Any]) -> dict[str, Any]:
-    """How jobs are bound, but for the policy, by which curve are told apart."""
-    return {key: value for key, value in binding.items() if key != "policy"}
 
 
 def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: Any) -> None:

@@ -15,7 +15,7 @@ from gpd.errors import Interrupted
 from gpd.execution import cpu_waits, interruption, run_lock, workflow
 from gpd.lab import placement, pool_files, provenance, single_run, study
 from gpd.lab.placement import Placement
-from gpd.lab.pool import Source, bound, longest_name, read_pool
+from gpd.lab.pool import Source, longest_name, read_pool
 from gpd.lab.pool_files import MadeFile
 from gpd.lab.snakemake_process import REFERENCE, Changed, Setup, StudyRunError
 from gpd.lab.study import Sample, Study, StudyError
@@ -142,8 +142,7 @@ def make_plan(path: Path) -> StudyPlan:
         placed = placement.find(profile, max(settings.nodes))
         plan = StudyPlan(settings, sources, settings.cores or placed.cores, placed)
     else:
-        smt = not settings.smt and all(source.config["binding"]["smt"] for source in sources.values())
-        usable = launcher.usable_cores(smt)
+        usable = launcher.usable_cores(smt=False)
         plan = StudyPlan(_with_threads(settings, usable), sources, settings.cores or usable, usable=usable)
     refuse_changed(plan)
     if faults := [f"{path}: {fault}" for fault in _faults_of_streams(plan)]:
@@ -171,6 +170,11 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
         yield "smt: in mode cluster Slurm grants threads: leave it out"
     if settings.smt and any(Binding.parse(name).smt is not None for name in settings.bindings):
         yield "bindings: smt is a key of the study: name it there"
+    bindings: dict[tuple, str] = {}
+    for name in settings.bindings:  # of two that are the same a curve would be run twice
+        same = bindings.setdefault(tuple(Binding.parse(name).variables.items()), name)
+        if same != name:
+            yield f"bindings: {same} and {name} are the same: name one"
     known = frozenset().union(*(workflow.rules(pipeline) for pipeline in settings.pipelines))
     for name in settings.threads.keys() - known:  # Snakemake passes over them
         close = get_close_matches(name, known, n=1)
@@ -202,11 +206,6 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
                 f"pipelines.{pipeline}: {long[0]}: a name of {len(long[0])} characters: mode stream adds a number to "
                 f"names, so that {longest} are the most"
             )
-        bindings: dict[tuple, str] = {}
-        for name in settings.bindings:  # of two that are the same a curve would be run twice
-            same = bindings.setdefault(tuple(sorted(bound(source.config, name).items())), name)
-            if same != name:
-                yield f"bindings: {same} and {name} are the same with the configuration of {pipeline}: name one"
 
 
 def _faults_of_copies(pipeline: PipelineName, source: Source, names: Sequence[str]) -> Iterator[str]:
@@ -331,7 +330,7 @@ def _refuse_other(plan: StudyPlan, pipeline: str, settings: Settings) -> None:
         if record.spec.pipeline != pipeline:
             continue
         spec = _run_now(plan, record.spec, record.spec.left_out)
-        own = single_run.made_with(spec, plan.sources[spec.pipeline]) if spec else {}
+        own = single_run.made_with(spec) if spec else {}
         pairs = [
             *((name, getattr(record.settings, key), getattr(settings, key)) for key, name in MADE_WITH.items()),
             *((MADE_WITH_BY_RUN[key], getattr(record, key), now) for key, now in own.items()),

@@ -20,7 +20,7 @@ from gpd.lab import continuing, disk, page_cache, provenance
 from gpd.lab.batch import BatchWorkload
 from gpd.lab.continuing import Begun
 from gpd.lab.placement import mark
-from gpd.lab.pool import Source, beside_policy, bound, lay_out
+from gpd.lab.pool import Source, lay_out
 from gpd.lab.snakemake_process import (
     ENVIRONMENT,
     LEDGER,
@@ -132,7 +132,7 @@ def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
 
 
 def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
-    inputs, own = inputs_of(spec, setup.source), made_with(spec, setup.source)
+    inputs, own = inputs_of(spec, setup.source), made_with(spec)
     workload: Workload = (
         StreamWorkload(spec, spec.stream, setup, folder, inputs)
         if spec.stream
@@ -153,7 +153,8 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         began, start = time.monotonic(), datetime.now(UTC)
         begun = begun.begin(folder, node, start)
         cpus = usable_cpus(spec) if here else None
-        environment = {"GPD_RUN": run_id, **ENVIRONMENT.get(spec.mode, {})} | ({"TMPDIR": str(scratch)} if here else {})
+        environment = {"GPD_RUN": run_id, **ENVIRONMENT.get(spec.mode, {}), **Binding.parse(spec.binding).variables}
+        environment |= {"TMPDIR": str(scratch)} if here else {}
         with (
             disk.watch([folder, scratch]) as peak,
             rapl.watch() as energy,
@@ -273,12 +274,13 @@ def _jobs_elsewhere(setup: Setup, folder: Path) -> Iterator[None]:
 # ---- before ------------------------------------------------------------------------------------------
 
 
-def made_with(spec: RunSpec, source: Source) -> dict[str, Any]:
+def made_with(spec: RunSpec) -> dict[str, Any]:
     """What a run is made with of its own: its profile's content, and how its jobs are bound, if they are."""
     profile = workflow.read_profile(workflow.find_profile(spec.profile) / "config.yaml")
+    stall = {"stall_s": profile.get("pinned-stall-s", 0)}
     return {
         "profile_digest": provenance.profile_digest(profile, spec.threads),
-        "binding": None if is_unbound(spec.binding) else beside_policy(bound(source.config, spec.binding)),
+        "binding": None if is_unbound(spec.binding) else Binding.parse(spec.binding).beside_policy | stall,
     }
 
 

@@ -14,7 +14,7 @@ from gpd.execution import snakemake_log, workflow
 from gpd.files import write_text
 from gpd.lab import digests, disk
 from gpd.lab.placement import Placement
-from gpd.lab.pool import Source, bound, lay_out
+from gpd.lab.pool import Source, lay_out
 from gpd.pipelines import PIPELINES
 from gpd.records.ledger import Attempt, last_attempts, read_ledger
 from gpd.records.run import InputRecord, OutputRecord, Passage, Settings
@@ -134,7 +134,7 @@ def set_up(process: Process, spec: RunSpec, setup: Setup) -> None:
     That is the reference; of a step all that rules before it have made. A rule's name is its output folder, so that
     all folders but those of the step's rules are its inputs, or of no use.
     """
-    settings = {"binding": bound(setup.source.config, spec.binding), **CONFIG.get(spec.mode, {})}
+    settings = {**CONFIG.get(spec.mode, {})}
     made = [REFERENCE.name]
     if spec.step:
         settings |= of_step(setup.source, spec.samples, spec.step.scatter)

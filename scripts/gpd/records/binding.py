@@ -1,7 +1,7 @@
 """How jobs get their CPUs: policy, boundary and memory, and the name that tells one binding from another. Pure.
 
 A name is the policy, and behind it what a study sets besides: `compact`, `compact-numa`, `scatter-socket-interleave`.
-What it leaves out is the configuration's.
+What it leaves out is USUAL.
 """
 
 import re
@@ -14,6 +14,9 @@ UNBOUND: Final = "none"  # the binding of jobs that are allocated no CPUs
 POLICIES: Final = ("compact", "scatter", UNBOUND)
 BOUNDARIES: Final = ("l3", "numa", "socket")
 MEMORIES: Final = ("default", "local", "interleave")
+
+# what a name leaves out, as the executor has it
+USUAL: Final[dict[str, str | bool]] = {"boundary": "l3", "memory": "default", "smt": False}
 
 SMT: Final = {"smt": True, "nosmt": False}  # hyperthreads are CPUs; a thread has a core
 
@@ -29,7 +32,7 @@ BindingName = Annotated[
 
 @dataclass(frozen=True)
 class Binding:
-    """A policy, and what goes with it; None: as the configuration has it.
+    """A policy, and what goes with it; None: as usual.
 
     `smt`: whether jobs may use all threads of a core, or one of each.
     """
@@ -62,9 +65,20 @@ class Binding:
 
     @property
     def settings(self) -> dict[str, str | bool]:
-        """What it sets of a configuration's `binding`."""
+        """What it sets of how jobs are bound."""
         every = {"policy": self.policy, "boundary": self.boundary, "memory": self.memory, "smt": self.smt}
         return {key: value for key, value in every.items() if value is not None}
+
+    @property
+    def beside_policy(self) -> dict[str, str | bool]:
+        """How jobs are bound, but for the policy, by which curve are told apart."""
+        return {**USUAL, **{key: value for key, value in self.settings.items() if key != "policy"}}
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment by which the executor `pinned` binds so, whatever a profile says."""
+        every = {"binding": self.policy, **self.beside_policy}
+        return {f"SNAKEMAKE_PINNED_{key.upper()}": str(value) for key, value in every.items()}
 
 
 def is_binding(name: str) -> bool:

@@ -43,7 +43,7 @@ def make_plan(source: Source, pool: Pool, sample: str, options: Options, folder:
     members = [member.name for member in source.members]
     if sample and sample not in members:
         raise StudyError(f"--sample {sample}: no such sample; there are {', '.join(members)}")
-    node = Node(launcher.usable_cores(source.config["binding"]["smt"]), int(launcher.limits().memory_mib))
+    node = Node(launcher.usable_cores(smt=False), int(launcher.limits().memory_mib))
     plan.refuse_too_many(options, node)
     pipeline = source.config["pipeline"]
     of_cohort = PIPELINES[pipeline].of_cohort

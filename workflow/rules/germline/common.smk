@@ -202,7 +202,7 @@ def statistics():
     ]
 
 
-PARTS = {name: f"intervals/{name}.py" for name in ("clip", "join_gvcf", "shards")}  # of scatter.py
+PARTS = {name: f"intervals/{name}.py" for name in ("join_gvcf", "shards")}  # of scatter.py
 
 
 def scatter_parameters():
@@ -216,9 +216,7 @@ def scatter_parameters():
     return {
         **scripts("scatter.py", *PARTS.values()),
         "scatter": called_as("scatter.py", *options),
-        "scattering": lambda wildcards, resources: (
-            f"--shards {config['scatter']} --cuts {config['scatter_cuts']} --shard-mib {resources.shard_mib}"
-        ),
+        "scattering": lambda wildcards, resources: f"--shards {config['scatter']} --shard-mib {resources.shard_mib}",
     }
 
 

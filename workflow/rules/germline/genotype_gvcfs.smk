@@ -25,7 +25,7 @@ rule genotype_gvcfs:
         java=java,
     shell:
         r"""
-        {params.scatter} --over {input.gvcf:q} --intervals {input.called:q} --regions={input.intervals:q} --clip {input.fasta:q} \
+        {params.scatter} --over {input.gvcf:q} --intervals {input.called:q} --regions={input.intervals:q} \
             --suffix .vcf.gz --gather vcf --out {output.vcf:q} --log {log:q} {params.scattering} -- \
             gatk --java-options "{params.java}" GenotypeGVCFs {params.dbsnp} {params.own} -R {input.fasta:q} -V {input.gvcf:q} @regions \
             --tmp-dir "$TMPDIR" -O @shard &>{log:q}

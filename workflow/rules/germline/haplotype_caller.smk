@@ -27,7 +27,7 @@ rule haplotype_caller:
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:
         r"""
-        {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} --clip {input.fasta:q} \
+        {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} \
             --suffix .g.vcf.gz --gather gvcf --out {output.gvcf:q} --log {log:q} {params.scattering} -- \
             gatk --java-options "{params.java}" HaplotypeCaller {params.own} -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \
             --native-pair-hmm-threads @threads @regions {params.ploidy} \

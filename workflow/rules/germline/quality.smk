@@ -1,5 +1,5 @@
 # Which sample is wrong: a row for each with a verdict. It holds up no step, unless samples that fail shall be dropped or stop
-# the run (qc.action). What it reads of reads, duplicates and variants stands in samtools_stats, mark_duplicates and bcftools_stats.
+# the run (failed_samples). What it reads of reads, duplicates and variants stands in samtools_stats, mark_duplicates and bcftools_stats.
 
 FIGURES = "quality/figures.py"
 COMMON_SITES = [indexed("common_sites", config["common_sites"], KNOWN)] if config["common_sites"] else []
@@ -276,7 +276,7 @@ rule sex_check:
         **scripts("quality/verdicts.py", figures=FIGURES, columns=COLUMNS),
         sex_contigs=SEX_CONTIGS,
         sex=lambda wildcards: sexes[wildcards.sample],
-        unjudged="warn" if config["qc"]["action"] == "warn" else "fail",
+        unjudged="fail" if by_quality else "warn",
     # reads by contig, of the index: nothing is to be read
     shell:
         r"""
@@ -288,6 +288,6 @@ rule sex_check:
             {params.figures} --files "$tmp/files.tsv" --called {input.called:q} {params.sex_contigs} \
                 >"$tmp/figures.json"
             {params.verdicts} gate --columns {params.columns} --figures "$tmp/figures.json" \
-                --thresholds '{{}}' --key ploidy_regions --unjudged-sex {params.unjudged} >{output:q}
+                --key ploidy_regions --unjudged-sex {params.unjudged} >{output:q}
         ) &>{log:q}
         """

@@ -2,7 +2,8 @@
 # all of its call set. Sites where more samples are heterozygous than chance allows, as where reads of two loci are mapped
 # to one, are marked, and VQSR passes over them. Single samples have no such filter: one alone shows no excess.
 
-EXCESS_HET = f"--filter-name ExcessHet --filter-expression 'ExcessHet > {config['excess_het']:f}'"
+# 54.69 as in the Broad Institute's pipelines: a p-value of 3.4e-6 on the Phred scale
+EXCESS_HET = "--filter-name ExcessHet --filter-expression 'ExcessHet > 54.69'"
 
 
 rule sites_only:

@@ -28,7 +28,7 @@ rule genotype_gvcfs:
         gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
     shell:
         r"""
-        {params.scatter} --over {input.gvcfs[0]:q} --intervals {input.called:q} --regions={input.intervals:q} --clip {input.fasta:q} \
+        {params.scatter} --over {input.gvcfs[0]:q} --intervals {input.called:q} --regions={input.intervals:q} \
             --suffix .vcf.gz --gather vcf --out {output.vcf:q} --log {log:q} {params.scattering} -- \
             {params.gatk3} -T GenotypeGVCFs {params.dbsnp} {params.own} -nt @threads -R {input.fasta:q} {params.gvcfs} @regions \
             -o @shard &>{log:q}

@@ -24,7 +24,7 @@ rule haplotype_caller:
         **own_arguments("haplotype_caller"),
     shell:
         r"""
-        {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} --clip {input.fasta:q} \
+        {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} \
             --suffix .g.vcf.gz --gather gvcf --out {output.gvcf:q} --log {log:q} {params.scattering} -- \
             {params.gatk3} -T HaplotypeCaller {params.own} -nct @threads -R {input.fasta:q} -I {input.bam:q} \
             --emitRefConfidence GVCF @regions -o @shard &>{log:q}

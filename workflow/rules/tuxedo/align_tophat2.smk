@@ -4,36 +4,13 @@ if workflow.resource_settings.overwrite_threads.get("tophat2", 1) != 1:
     sys.exit("set-threads: tophat2: with more than one thread TopHat loses spliced reads in silence: remove it")
 
 
-rule transcript_sequences:
-    input:
-        genes=GENES,
-        fasta="results/reference/genome.fa",
-        fai="results/reference/genome.fa.fai",
-    output:
-        "results/reference/transcripts.fa",
-    log:
-        "logs/transcript_sequences/genes.log",
-    conda:
-        "../../../envs/gffread.yaml"
-    resources:
-        mem_mb=2000,
-        pinned_step="reference",
-    shell:
-        "gffread {input.genes:q} -g {input.fasta:q} -w {output:q} &> {log:q}"
-
-
 rule bowtie2_index:
     input:
-        "results/reference/{sequences}.fa",
+        "results/reference/genome.fa",
     output:
-        multiext(
-            "results/reference/bowtie2/{sequences}",
-            *(".1.bt2", ".2.bt2", ".3.bt2", ".4.bt2", ".rev.1.bt2", ".rev.2.bt2"),
-        ),
+        BOWTIE2_INDEX,
     log:
-        "logs/bowtie2_index/{sequences}.log",
-    wildcard_constraints:
-        sequences="genome|transcripts",
+        "logs/bowtie2_index/genome.log",
     conda:
         "../../../envs/tophat.yaml"
     resources:
@@ -45,39 +22,8 @@ rule bowtie2_index:
     shell:
         """
         (
-            ln -sf ../{wildcards.sequences}.fa {params.index:q}.fa
+            ln -sf ../genome.fa {params.index:q}.fa
             bowtie2-build --quiet {input:q} {params.index:q}
-        ) &>{log:q}
-        """
-
-
-rule inner_distance:
-    """Bases between mates (below 0 where they overlap), from the sample's first pairs, mapped to transcripts."""
-    input:
-        unpack(first_pair),
-        index=bowtie2_index("transcripts"),
-    output:
-        "results/inner_distance/{sample}.txt",
-    log:
-        "logs/inner_distance/{sample}.log",
-    conda:
-        "../../../envs/tophat.yaml"
-    threads: 4
-    resources:
-        mem_mb=4000,
-        pinned_step="align",
-    params:
-        **scripts("tuxedo/fragment_lengths.py"),
-        index=lambda wildcards, input: index_prefix(input.index),
-    shell:
-        r"""
-        (
-            tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
-            fragments() {{ {params.fragment_lengths} "$@"; }}
-            fragments first --reads 20000 {input.fq1:q} {input.fq2:q} "$tmp/1.fq" "$tmp/2.fq"
-            bowtie2 -p {threads} --no-discordant --no-mixed --no-unal --no-head -X 2000 \
-                -x {params.index:q} -1 "$tmp/1.fq" -2 "$tmp/2.fq" >"$tmp/pairs.sam"
-            fragments distance <"$tmp/pairs.sam" >{output:q}
         ) &>{log:q}
         """
 
@@ -86,8 +32,7 @@ rule tophat2:
     input:
         reads=sample_reads,
         genes=GENES,
-        index=bowtie2_index("genome"),
-        distance=estimated_distance,
+        index=BOWTIE2_INDEX,
     output:
         mapped=temp("results/tophat2/{sample}/accepted_hits.bam"),
         unmapped=temp("results/tophat2/{sample}/unmapped.bam"),
@@ -105,8 +50,7 @@ rule tophat2:
         index=lambda wildcards, input: index_prefix(input.index),
         links=tophat_links,
         reads=tophat_reads,
-        distance=tophat_distance,
-        given_distance=[config["inner_distance"], config["inner_distance_sd"]],
+        own=shlex.join(shlex.split(config["extra"]["tophat2"])),
         library=config["strandedness"].replace("auto", "fr-unstranded"),
         novel="--no-novel-juncs" if config["assembly"] == "reference_only" else "",
     shell:
@@ -114,7 +58,7 @@ rule tophat2:
         (
             tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
             {params.links}
-            tophat2 -p {threads} {params.distance} --library-type {params.library} -G {input.genes:q} \
+            tophat2 -p {threads} {params.own} --library-type {params.library} -G {input.genes:q} \
                 {params.novel} -o "$tmp/out" {params.index:q} {params.reads} \
                 || {{ status=$?; (cd "$tmp/out/logs" && tail -n 5 *prep_reads*.log) >&2 || true; exit $status; }}
             mv "$tmp/out/align_summary.txt" {output.summary:q}

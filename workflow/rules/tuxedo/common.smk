@@ -6,6 +6,7 @@ FINAL_BAM = "results/align/{sample}.bam"
 # MultiQC recognises HISAT2's summary by its content, TopHat's by its name
 SUMMARY = {"hisat2": "results/align/{sample}.summary.txt", "tophat2": "results/align/{sample}.align_summary.txt"}
 HISAT2_INDEX = [f".{part}.ht2" for part in range(1, 9)]
+BOWTIE2_INDEX = [f"results/reference/bowtie2/genome.{part}.bt2" for part in (1, 2, 3, 4, "rev.1", "rev.2")]
 TABLES = (
     *(
         f"{level}.{table}"
@@ -59,7 +60,7 @@ def preparations():
     """What is made of the reference and its annotation, whatever the samples."""
     indexes = {
         "hisat2": ["results/reference/splice_sites.tsv", *multiext("results/reference/genome", *HISAT2_INDEX)],
-        "tophat2": [*bowtie2_index("genome"), *bowtie2_index("transcripts")],
+        "tophat2": BOWTIE2_INDEX,
     }
     return [*reference.values(), GENES, *mask, *indexes[config["aligner"]]]
 
@@ -125,32 +126,6 @@ def hisat2_strandness(wildcards):
 def index_prefix(files):
     """What aligners call an index: the path of its first file (genome.1.ht2, genome.1.bt2) up to the number."""
     return str(files[0]).rsplit(".", 2)[0]
-
-
-def bowtie2_index(sequences):
-    return multiext(f"results/reference/bowtie2/{sequences}", ".1.bt2", ".rev.1.bt2")
-
-
-def first_pair(wildcards):
-    unit = next(iter(units[wildcards.sample].values()))
-    return {"fq1": unit["fq1"], "fq2": unit["fq2"]}
-
-
-def estimated_distance(wildcards):
-    """The file of the estimate, where it is needed: for pairs whose distance the config does not give."""
-    given = "" not in (config["inner_distance"], config["inner_distance_sd"])
-    return [] if given or not is_paired(wildcards.sample) else f"results/inner_distance/{wildcards.sample}.txt"
-
-
-def tophat_distance(wildcards, input):
-    """TopHat's arguments for the distance of mates; the estimate is read when the job runs."""
-    if not is_paired(wildcards.sample):
-        return ""
-    values = [
-        f"$(sed -n 's/^{key} //p' {shlex.quote(str(input.distance))})" if config[key] == "" else config[key]
-        for key in ("inner_distance", "inner_distance_sd")
-    ]
-    return "-r {} --mate-std-dev {}".format(*values)
 
 
 def tophat_files(wildcards):

@@ -1,5 +1,5 @@
 # Which sample is wrong: a row for each with a verdict; and expression by gene, of which some of it is. None holds up a step,
-# unless samples that fail shall be dropped or stop the run (qc.action).
+# unless samples fail by their quality, too (failed_samples).
 
 FIGURES = "quality/rna_figures.py"
 group_of = {row["sample_name"]: row["condition"] for row in cohort.samples}

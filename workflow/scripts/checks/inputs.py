@@ -82,7 +82,7 @@ def check(
         errors += duplicates_errors(config, units)
         errors += sex_contig_errors(config, contigs)
         if unjudged := unjudged_sex(config, contigs, sex_contigs):
-            warn(unjudged) if config["qc"]["action"] == "warn" else errors.append(unjudged)
+            errors.append(unjudged) if config["failed_samples"].endswith("_on_quality") else warn(unjudged)
         for warning in (
             alt_warnings(config["reference"], contigs)
             + par_warnings(config["reference"], contigs)

@@ -51,10 +51,21 @@ UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 GONE = {
     "map_chunks": "; it is gone: take the line out, large lanes get more threads by themselves",
     "bwa_shm": "; it is gone: take the line out, each bwa has an index of its own; mapper: bwa-mem4 takes less memory",
+    "binding": "; it is gone: profiles and the command line have pinned-binding, pinned-smt and others",
+    "action": "; it is gone: set failed_samples: stop_on_quality, or drop_on_quality",
+    "scatter_cuts": "; it is gone: take the line out, the genome is split in gaps alone",
+    "excess_het": "; it is gone: take the line out, it is 54.69",
+    **dict.fromkeys(
+        ("inner_distance", "inner_distance_sd"), "; it is gone: extra: {tophat2: -r 20 --mate-std-dev 30} has both"
+    ),
 }
 # arguments that the workflow gives bwa itself, and all that bwa knows, as getopt has them
 GIVEN_TO_BWA = set("tKRpof")
 BWA_ARGUMENTS = "51qpaMCSPVYjuk:c:v:s:r:t:R:A:B:O:E:U:w:L:d:T:Q:D:m:I:N:o:f:W:x:G:h:y:K:X:H:F:z:"
+GIVEN_TO_TOPHAT = {
+    *("-p", "--num-threads", "-o", "--output-dir", "-G", "--GTF", "-R", "--resume"),
+    *("--library-type", "--no-novel-juncs"),
+}
 # arguments of GATK 4 and 3 that are refused, by the reason
 REFUSED_OF_WALKERS = {
     "the workflow gives this argument itself": """
@@ -120,7 +131,7 @@ def load_schema(path: str | Path) -> dict:
 
 
 def read_cohort(config: dict, schemas: Mapping[str, str | Path], check: bool = True) -> Cohort:
-    """Check a configuration and the tables it names; `schemas` maps config, samples and units to files.
+    """Check a configuration and the tables it names; `schemas` has files for config, samples, units, thresholds.
 
     Without `check` rows are only read: a job's Snakemake need not do again, for all samples, what the run's has done.
     """
@@ -130,7 +141,8 @@ def read_cohort(config: dict, schemas: Mapping[str, str | Path], check: bool = T
     complete = with_defaults(config, schema)
     samples, samples_errors = read_table(complete["samples"], load_schema(schemas["samples"]), check)
     units, units_errors = read_table(complete["units"], load_schema(schemas["units"]), check)
-    errors = samples_errors + units_errors + left_out_errors(complete["leave_out"], samples)
+    errors = threshold_errors(complete["qc"]["thresholds"], Path(schemas["thresholds"]))
+    errors += samples_errors + units_errors + left_out_errors(complete["leave_out"], samples)
     there = samples and units
     left_out = [row for row in samples if row["sample_name"] in complete["leave_out"]]
     samples, units = (
@@ -198,6 +210,8 @@ def _nearest(word: Any, known: Iterable[str]) -> str:
 
 def _contradictions(config: dict) -> Iterator[str]:
     """Lines about keys that are fine alone but not together."""
+    for rule, arguments in config["extra"].items():
+        yield from (f"extra.{rule}: {fault}" for fault in argument_faults(rule, arguments))
     if config["pipeline"] != "germline":
         return
     if config["bqsr"] != "none" and not config["known_sites"] + config["known_indels"]:
@@ -209,8 +223,6 @@ def _contradictions(config: dict) -> Iterator[str]:
         yield "quantize: qualities that are not recalibrated are not rounded: leave it out, or bqsr: none"
     if config["reblock"] and config["gatk"] == "gatk3":
         yield "reblock: GATK 3 cannot make GVCFs smaller: set gatk: gatk4, or leave reblock out"
-    for rule, arguments in config["extra"].items():
-        yield from (f"extra.{rule}: {fault}" for fault in argument_faults(rule, arguments))
     if config["interval_padding"] and not config["intervals"]:
         yield "interval_padding: there are no intervals to extend: name them, or leave interval_padding out"
     if config["ploidy_regions"] and config["gatk"] == "gatk3":
@@ -227,6 +239,14 @@ def _contradictions(config: dict) -> Iterator[str]:
                 yield f"hard_filters.{kind}: filter hard needs at least one expression; or set filter: none"
 
 
+def threshold_errors(given: Iterable[str], path: Path) -> list[str]:
+    """Figures that nothing is judged by; the file's first column has those that are."""
+    _, *lines = path.read_text(encoding="utf-8").splitlines()
+    known = list(dict.fromkeys(line.partition("\t")[0] for line in lines))
+    hints = {name: _nearest(name, known) or f"; known are {', '.join(known)}" for name in given if name not in known}
+    return [f"config: qc.thresholds.{name}: no figure that is judged{hint}" for name, hint in hints.items()]
+
+
 def argument_faults(rule: str, arguments: str) -> Iterator[str]:
     """What keeps a rule's further arguments from being given to its tool."""
     try:
@@ -234,7 +254,8 @@ def argument_faults(rule: str, arguments: str) -> Iterator[str]:
     except ValueError as error:  # a quote or an escape without its end
         yield f"{_shown(arguments)}: {str(error).lower()}"
         return
-    yield from bwa_faults(words) if rule == "map_and_sort" else walker_faults(words)
+    faults = {"map_and_sort": bwa_faults, "tophat2": tophat_faults}.get(rule, walker_faults)
+    yield from faults(words)
 
 
 def bwa_faults(words: list[str]) -> Iterator[str]:
@@ -247,6 +268,14 @@ def bwa_faults(words: list[str]) -> Iterator[str]:
         f"{name}{value}: the workflow gives this argument itself" for name, value in found if name[1] in GIVEN_TO_BWA
     )
     yield from (f"{word}: bwa would take this for a file" for word in others)
+
+
+def tophat_faults(words: list[str]) -> Iterator[str]:
+    """Its getopt takes the beginning of a long name for it, and a short one's value behind it."""
+    for word in words:
+        name = word.partition("=")[0]
+        if word[:2] in GIVEN_TO_TOPHAT or (len(name) > 2 and any(given.startswith(name) for given in GIVEN_TO_TOPHAT)):
+            yield f"{word}: the workflow gives this argument itself"
 
 
 def walker_faults(words: list[str]) -> Iterator[str]:
@@ -400,9 +429,9 @@ def _shared_files(units: list[Row]) -> list[str]:
 
 # --- the command line ---
 
-SCHEMAS = {
-    name: Path(__file__).resolve().parents[2] / f"schemas/{name}.schema.yaml" for name in ("config", "samples", "units")
-}
+WORKFLOW = Path(__file__).resolve().parents[2]
+SCHEMAS = {name: WORKFLOW / f"schemas/{name}.schema.yaml" for name in ("config", "samples", "units")}
+SCHEMAS["thresholds"] = WORKFLOW / "scripts/quality/thresholds.tsv"
 
 
 def read_config(path: str | Path) -> tuple[dict, list[str]]:

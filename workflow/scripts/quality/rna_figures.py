@@ -26,13 +26,12 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-TOP = 500  # genes that distances and components are of, those of the greatest variance
+TOP = 500  # genes that distances are of, those of the greatest variance
 MARGIN = 0.8
 FEWEST_OWN, FEWEST_OTHERS = 2, 2  # other samples of its own condition, and samples of another one
 DETECTED = 10  # fragments of a gene; chance makes much of fewer
 FEWEST_GENES = 10  # of which samples are compared
 SKIPPED = ("skipped_loci", "hidata_genes", "lowdata_genes", "failed_genes")  # columns of skipped_loci.py
-ROUNDS = 200  # of the iteration for a component
 
 Profiles = dict[str, Sequence[float]]
 Figures = dict[str, dict[str, Any]]
@@ -149,35 +148,6 @@ def products(found: Profiles) -> list[list[float]]:
     return [[half[max(i, j)][min(i, j)] for j in range(len(rows))] for i in range(len(rows))]
 
 
-def component(matrix: Sequence[Sequence[float]], number: int) -> tuple[list[float], float]:
-    """The vector of the largest eigenvalue, and that value; the largest entry of the vector is positive."""
-    vector = [math.sin(at * (number + 1) + 1.0) for at in range(len(matrix))]  # neither random nor a likely answer
-    value = 0.0
-    for _ in range(ROUNDS):
-        product = [sum(map(mul, row, vector)) for row in matrix]
-        value = math.sqrt(sum(map(mul, product, product)))
-        if not value:
-            return [0.0] * len(matrix), 0.0
-        vector = [each / value for each in product]
-    turn = 1 if max(vector, key=abs) > 0 else -1
-    return [turn * each for each in vector], value
-
-
-def components(samples: Sequence[str], matrix: Sequence[Sequence[float]]) -> Figures:
-    """The first two principal components."""
-    found: Figures = {sample: {} for sample in samples}
-    left = [list(row) for row in matrix]
-    for number in range(min(2, len(samples) - 1)):
-        vector, value = component(left, number)
-        for sample, each in zip(samples, vector, strict=True):
-            found[sample][f"pc{number + 1}"] = each * math.sqrt(value)
-        left = [
-            [entry - value * one * other for entry, other in zip(row, vector, strict=True)]
-            for row, one in zip(left, vector, strict=True)
-        ]
-    return found
-
-
 def nearer(samples: Sequence[str], matrix: Sequence[Sequence[float]], conditions: Mapping[str, str]) -> dict[str, str]:
     """Samples that lie nearer to another condition, by name, and that condition."""
     place = {sample: at for at, sample in enumerate(samples)}
@@ -203,11 +173,10 @@ def compared(tpm: Profiles, counts: Profiles, conditions: Mapping[str, str]) -> 
     """What the samples' expression tells of each beside the others."""
     found = logarithms(tpm, counts)
     variable = most_variable(found) if len(found) > 1 else {}
-    matrix, names = products(variable), list(variable)
-    figures = components(names, matrix)
+    figures: Figures = {sample: {} for sample in variable}
     for name, values in (
         ("correlation", correlations(tpm, counts, conditions)),
-        ("nearer_to", nearer(names, matrix, conditions)),
+        ("nearer_to", nearer(list(variable), products(variable), conditions)),
     ):
         for sample, value in values.items():
             figures.setdefault(sample, {})[name] = value

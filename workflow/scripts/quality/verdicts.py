@@ -1,12 +1,14 @@
 """A verdict for each sample, and the tables of all: results/qc/samples.tsv and what is beside it.
 
-    verdicts.py table --columns COLUMNS.tsv --figures FIGURES.json [--targets] --thresholds JSON --table T --scores Z
-        --multiqc M
-    verdicts.py gate  --columns COLUMNS.tsv --figures FIGURES.json [--targets] --thresholds JSON > VERDICT.tsv
+    verdicts.py table --columns COLUMNS.tsv --figures FIGURES.json [--targets] --limits LIMITS.tsv [--thresholds JSON]
+        --table T --scores Z --multiqc M
+    verdicts.py gate  --columns COLUMNS.tsv --figures FIGURES.json [--targets] [--limits LIMITS.tsv] [--thresholds JSON]
+        > VERDICT.tsv
 
-COLUMNS is the pipeline's table of columns, beside this file, of which docs/reference/quality.md is made, too. T has a
-row a sample with them; Z has the robust z of each figure, and M is the table as MultiQC shows it. `gate` fails where a
-sample does, and says why.
+LIMITS has the thresholds of each figure by kind, and JSON those that replace a figure's; without both the sex alone is
+judged. COLUMNS is the pipeline's table of columns. Both lie beside this file, and docs/reference/quality.md is made of
+them, too. T has a row a sample with the columns; Z has the robust z of each figure, and M is the table as MultiQC shows
+it. `gate` fails where a sample does, and says why.
 
 Standard library only.
 """
@@ -31,8 +33,12 @@ LEVELS = ("pass", "warn", "fail")
 PAGE_HEADER = (
     "# id: quality",
     "# section_name: Samples and verdicts",
-    "# description: All columns are in results/qc/samples.tsv; results/qc/samples.html sorts and filters.",
+    "# description: Failures first. All columns are in results/qc/samples.tsv, robust z in robust_z.tsv beside it.",
     "# plot_type: table",
+    "# pconfig:",
+    "#   id: samples_and_verdicts",
+    "#   sort_rows: false",
+    "#   no_violin: true",
 )
 
 Row = dict[str, Any]
@@ -42,7 +48,7 @@ class Column(NamedTuple):
     """A column, as a row of the table of columns has it; empty where that has a dash.
 
     `compared` ones get a robust z; `threshold` says on which side of it a figure passes, `outlier` that its z is
-    judged; `shown` ones are on the MultiQC page; those that share a `picture` are its axes.
+    judged; `shown` ones are on the MultiQC page.
     """
 
     name: str
@@ -53,12 +59,21 @@ class Column(NamedTuple):
     threshold: str
     outlier: str
     shown: str
-    picture: str
 
 
 def read_columns(path: Path) -> list[Column]:
     _, *lines = path.read_text(encoding="utf-8").splitlines()
     return [Column(*(word if word != "-" else "" for word in line.split("\t"))) for line in lines]
+
+
+def read_limits(path: Path) -> dict[str, dict[str, dict[str, float]]]:
+    """By figure and kind of samples, from which value on they warn or fail."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    _, *lines = path.read_text(encoding="utf-8").splitlines()
+    for figure, kinds, *bounds, _ in (line.split("\t") for line in lines):
+        numbers = {level: float(bound) for level, bound in zip(("warn", "fail"), bounds, strict=True) if bound != "-"}
+        found.setdefault(figure, {}).update((kind, numbers) for kind in kinds.split(","))
+    return found
 
 
 def kind_of(called: int | None, targets: bool) -> str:
@@ -238,7 +253,8 @@ def main(argv: Sequence[str]) -> int:
         for file in ("columns", "figures", *files):
             subcommand.add_argument(f"--{file}", type=Path, required=True)
         subcommand.add_argument("--targets", action="store_true", help="what is called are regions, not the genome")
-        subcommand.add_argument("--thresholds", type=json.loads, required=True)
+        subcommand.add_argument("--limits", type=Path, help="the table of thresholds")
+        subcommand.add_argument("--thresholds", type=json.loads, default={}, help="those of the config")
         subcommand.add_argument("--unjudged-sex", choices=LEVELS[1:], default="", help="level, where the sex decides")
         if name == "gate":
             subcommand.add_argument("--key", default="qc", help="of the config, for which a sample is refused")
@@ -246,14 +262,16 @@ def main(argv: Sequence[str]) -> int:
     measured = json.loads(given.figures.read_text(encoding="utf-8"))
     rows, kind = measured["samples"], kind_of(measured.get("called_bases"), given.targets)
     columns = read_columns(given.columns)
-    scores = judge_all(rows, columns, kind, given.thresholds, given.unjudged_sex)
+    thresholds = (read_limits(given.limits) if given.limits else {}) | given.thresholds
+    scores = judge_all(rows, columns, kind, thresholds, given.unjudged_sex)
     if given.subcommand == "gate":
         return gate(rows, given.key)
     names, compared = [column.name for column in columns], [column.name for column in columns if column.compared]
     write(given.table, names, rows.values())
     write(given.scores, ("sample_name", *compared), ({"sample_name": sample} | scores[sample] for sample in rows))
     shown_ones = [column.name for column in columns if column.shown]
-    write(given.multiqc, ("sample_name", *shown_ones), rows.values(), PAGE_HEADER)
+    worst_first = sorted(rows.values(), key=lambda row: LEVELS.index(row["verdict"]), reverse=True)
+    write(given.multiqc, ("sample_name", *shown_ones), worst_first, PAGE_HEADER)
     return 0
 
 
