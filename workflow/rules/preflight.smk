@@ -31,10 +31,18 @@ def look_ahead():
             logger.warning(f"warning: {finding.line}")
     if errors := [finding.line for finding in found if finding.is_error]:
         sys.exit("\n".join(errors))
-    if here and config["pipeline"] == "germline" and (line := chosen()):
-        logger.info(line)
+    if here:
+        logger.info(given(jobs))
     if here:
         disk.write(Path(".snakemake/gpd/disk.json"), needs, place("results/"), temporary, memory)
+
+
+def given(jobs):
+    """Threads and memory that jobs of samples get on this machine, the largest of each rule, in a line."""
+    of_samples = [each for each in workflow.rules if {"sample", "callset"} & each.wildcard_names]
+    steps = [each.name for each in of_samples if "pinned_step" not in each.resources and each.name not in unused()]
+    named = [jobs[name] for name in steps if name in jobs]
+    return "given here (threads, MB): " + "; ".join(f"{job.rule} {job.threads}, {job.mem_mb}" for job in named)
 
 
 def job_of(rule):

@@ -109,8 +109,9 @@ def partitions_of(rule):
 def mapped_by():
     """By rule that maps, or takes what is mapped, the wildcards of its jobs."""
     found = {}
-    for rule, sample, unit in mapping_jobs():
-        found.setdefault(renamed[rule], []).append(dict(sample=sample, unit=unit))
+    for sample, unit in ((sample, unit) for sample in units for unit in units[sample]):
+        name = renamed[Path(mapped(sample, unit)).parts[1]]
+        found.setdefault(name, []).append(dict(sample=sample, unit=unit))
     return found
 
 
@@ -137,7 +138,6 @@ def unused():
         "hard": {"hard_filter", "hard_filter_interval", "gather_hard_filter"},
     }
     names |= {name for chosen, of_one in of_filter.items() if chosen != config["filter"] for name in of_one}
-    names |= {"alignment"} if config["alignment_format"] != "cram" else set()
     names |= {"indexed_vcf"} if not vcfs else set()
     names |= set() if has_cram_reference() else {"cram_reference"}
     names |= set() if padding else {"padded_intervals", "target_intervals"}

@@ -24,7 +24,7 @@ _FAILED = re.compile(r"^Error in rule (\w+):$")
 _FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
 _COUNT = re.compile(r"^(\w+) +(\d+)$")  # in the table of planned jobs
 # what the workflow warns of, and what it chose by the machine; who waits for room on the disk
-_NOTE = re.compile(r"^(?:warning: |chosen: |disk: (\S+) waits: )")
+_NOTE = re.compile(r"^(?:warning: |given here |disk: (\S+) waits: )")
 _FIELD = re.compile(r"^    ([\w-]+): ?(.*)$")
 _ERROR = re.compile(r"^\w*(?:Error|Exception)\b|^\S+: error: |^launcher: ")
 _CALL = re.compile(r'^\s+File ".*", line \d+')  # a line of Python's, which a user can do nothing with

@@ -6,6 +6,7 @@ EXCESS_HET = f"--filter-name ExcessHet --filter-expression 'ExcessHet > {config[
 
 
 rule sites_only:
+    """Sites without genotypes of an interval, for VQSR; excess heterozygosity is marked."""
     input:
         **reference,
         **calls_of("genotype_gvcfs", "cohort"),
@@ -32,6 +33,7 @@ rule sites_only:
 
 
 rule gather_sites:
+    """The sites of all intervals."""
     input:
         vcfs=expand("results/sites_only/{interval}.vcf.gz", interval=joint_intervals),
     output:

@@ -5,6 +5,7 @@ if workflow.resource_settings.overwrite_threads.get("tophat2", 1) != 1:
 
 
 rule transcript_sequences:
+    """The transcripts' sequences, to estimate the distance of mates."""
     input:
         genes=GENES,
         fasta="results/reference/genome.fa",
@@ -23,6 +24,7 @@ rule transcript_sequences:
 
 
 rule bowtie2_index:
+    """Bowtie2's indexes, with `aligner: tophat2`."""
     input:
         "results/reference/{sequences}.fa",
     output:
@@ -83,6 +85,7 @@ rule inner_distance:
 
 
 rule tophat2:
+    """TopHat2, with `aligner: tophat2`: what it aligned and what it did not."""
     input:
         reads=sample_reads,
         genes=GENES,
@@ -91,7 +94,7 @@ rule tophat2:
     output:
         mapped=temp("results/tophat2/{sample}/accepted_hits.bam"),
         unmapped=temp("results/tophat2/{sample}/unmapped.bam"),
-        summary=SUMMARY["tophat2"],
+        summary=for_multiqc("results/align/{sample}.align_summary.txt"),  # which MultiQC knows by its name
     log:
         "logs/tophat2/{sample}.log",
     conda:
@@ -129,14 +132,14 @@ rule tophat2:
 
 
 rule align:
-    """TopHat's alignments, once they are proved to be of all reads."""
+    """HISAT2, or TopHat2 with Bowtie2: the alignments of all lanes, with counts of their reads."""
     input:
         mapped="results/tophat2/{sample}/accepted_hits.bam",
         unmapped="results/tophat2/{sample}/unmapped.bam",
         reads=sample_reads,
     output:
-        bam="results/align/{sample}.bam",
-        bai="results/align/{sample}.bam.bai",
+        bam=result("results/align/{sample}.bam"),
+        bai=result("results/align/{sample}.bam.bai"),
         counts="results/align/{sample}.json",
     log:
         "logs/align/{sample}.log",
