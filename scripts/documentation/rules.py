@@ -91,7 +91,9 @@ def rules() -> Mapping[str, Rule]:
     return {name: found[name] for name in dict.fromkeys([*of_steps, *sorted(found)]) if name in found}
 
 
-def add(found: dict[str, Rule], says: Mapping[str, str], pipeline: str, config: Mapping[str, Any], printed: str) -> None:
+def add(
+    found: dict[str, Rule], says: Mapping[str, str], pipeline: str, config: Mapping[str, Any], printed: str
+) -> None:
     """Add what a dry run printed to the rules found."""
     jobs = [
         (name, dict(line.strip().partition(": ")[::2] for line in text.splitlines()))
