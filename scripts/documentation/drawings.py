@@ -8,23 +8,21 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import grimp
 
 from documentation.pages import DOCS, ROOT
+from documentation.rules import USUAL, plan
 from gpd.pipelines import PIPELINES, Pipeline
 from gpd.text.cpu_lists import parse_cpus
 
 FOLDER = DOCS / "drawings"
 STEP, BESIDE, FREE = "#2f6db3", "#5f7f5f", "#e6e6e6"
 JOBS = ("#2f6db3", "#b3582f", "#4f8a3a")
-STATISTICS = ("samtools_stats", "bcftools_stats", "multiqc")  # what a pipeline runs beside its steps
 TOPOLOGY, THREADS, MACHINE_COLUMNS = "resources/topologies/epyc-2x64.xml", 4, 4
 POLICIES = {
     "compact": "compact: jobs fill an L3 group before they take the next",
@@ -106,10 +104,11 @@ def write() -> None:
 
 
 def rules(pipeline: Pipeline) -> str:
-    """Snakemake's own graph of the rules, without those of the reference."""
+    """Snakemake's own graph of the rules: the steps, and beside them those whose files MultiQC's page shows."""
     steps = {rule for step in pipeline.steps for rule in pipeline.rules_of(step)}
-    kept = steps | set(STATISTICS)
-    edges = [(a, b) for a, b in rule_graph(pipeline.name) if {a, b} <= kept]
+    found = rule_graph(pipeline.name)
+    kept = steps | {"multiqc"} | {a for a, b in found if b == "multiqc" and not a.endswith("_files")}
+    edges = [(a, b) for a, b in found if {a, b} <= kept]
     names = {name for edge in edges for name in edge}
     colours = [f'"{name}" [fillcolor="{STEP if name in steps else BESIDE}"]' for name in sorted(names)]
     return graph(*colours, *arrows(edges), ranksep="0.3")
@@ -121,35 +120,9 @@ def arrows(edges: Iterable[tuple[str, str]]) -> list[str]:
 
 def rule_graph(pipeline: str) -> set[tuple[str, str]]:
     """The pairs of rules of which one needs the other's outputs, as `snakemake --rulegraph` has them."""
-    with tempfile.TemporaryDirectory() as name:
-        write_cohort(Path(name), pipeline)
-        words = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "workflow/Snakefile")]
-        words += ["--directory", name, "--configfile", f"{name}/config.yaml", "--cores", "1", "--rulegraph", "dot"]
-        graph = subprocess.run(words, capture_output=True, text=True, check=False)
-    if graph.returncode:
-        raise ValueError(graph.stderr)
-    labels = dict(re.findall(r'(\d+)\[label = "([^"\\]+)', graph.stdout))
-    return {(labels[a], labels[b]) for a, b in re.findall(r"(\d+) -> (\d+)", graph.stdout)}
-
-
-def write_cohort(folder: Path, pipeline: str) -> None:
-    """The smallest cohort that passes the checks of the workflow."""
-    bases = "ACGTTGCA" * 60
-    header = f"##fileformat=VCFv4.2\n##contig=<ID=chr1,length={len(bases)}>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\t"
-    files = {
-        "genome.fa": f">chr1\n{bases}\n",
-        "known.vcf": f"{header}FILTER\tINFO\nchr1\t4\t.\tT\tC\t.\t.\t.\n",
-        "genes.gtf": 'chr1\tx\texon\t1\t400\t.\t+\t.\tgene_id "g"; transcript_id "t";\n',
-        "a.fq": "@a\nACGT\n+\nIIII\n",
-        "b.fq": "@b\nACGT\n+\nIIII\n",
-        "samples.tsv": "sample_name\tcondition\nS1\ta\nS2\tb\n",
-        "units.tsv": "sample_name\tunit_name\tfq1\nS1\tL1\ta.fq\nS2\tL1\tb.fq\n",
-    }
-    inputs = {"germline": "known_sites: [known.vcf]\n", "tuxedo": "annotation: genes.gtf\n"}
-    files["config.yaml"] = f"pipeline: {pipeline}\nsamples: samples.tsv\nunits: units.tsv\n{inputs[pipeline]}"
-    files["config.yaml"] += "reference: {fasta: genome.fa}\n"
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    text = plan(pipeline, USUAL, kind=("--rulegraph", "dot"))
+    labels = dict(re.findall(r'(\d+)\[label = "([^"\\]+)', text))
+    return {(labels[a], labels[b]) for a, b in re.findall(r"(\d+) -> (\d+)", text)}
 
 
 # ---- the way of a figure, and who knows whom ---------------------------------------------------------

@@ -86,7 +86,7 @@ def templates(pipeline: str) -> list[str]:
     """The paths of results that hold a sample's or call set's name, as the rules spell them."""
     files = [*(ROOT / "workflow/rules").glob("*.smk"), *(ROOT / "workflow/rules").glob(f"{pipeline}*/*.smk")]
     text = re.sub(
-        r'\*\*calls_of\("(\w+)"\)', r'"results/\1/{callset}.vcf.gz"', "".join(file.read_text() for file in files)
+        r'\*\*made_calls\("(\w+)"\)', r'"results/\1/{callset}.vcf.gz"', "".join(file.read_text() for file in files)
     )
     return sorted({*re.findall(r'"(results/[^"{]*\{(?:sample|callset)\}[^"]*)"', text)})
 

@@ -157,7 +157,8 @@ def test_each_job_that_maps_asks_for_memory_for_an_index_of_its_own(cohort):
 def test_another_mapper_has_its_index_and_its_command(cohort, mapper_command, mapper, called):
     """No test runs bwa-mem2: conda alone has it."""
     cohort.config["mapper"] = mapper
-    ran = cohort.snakemake("--dry-run", "--printshellcmds", "--cores", "4", "results/map_and_sort/S1/L1.bam")
+    machine = ("--cores", "16", "--resources", "mem_mb=200000")
+    ran = cohort.snakemake("--dry-run", "--printshellcmds", *machine, "--", "results/map_and_sort/S1/L1.bam")
     assert ran.exit_code == 0, ran.output
     assert f"{mapper} index results/reference/genome.fa &> " in ran.output
     group = r"@RG\tID:S1.L1\tSM:S1\tLB:S1\tPL:ILLUMINA\tPU:L1"

@@ -143,6 +143,28 @@ wildcard_constraints:
     unit=NAME,
 
 
+# ---- what a run leaves, and what its MultiQC page shows: rules mark their own outputs, as with temp() ------
+
+results, shown = [], []
+
+
+def result(path):
+    """The output as it is: a run leaves it, of every sample and call set (`rule all`)."""
+    results.append(path)
+    return path
+
+
+def for_multiqc(path):
+    """The output as it is: the MultiQC page shows it, of every sample and call set."""
+    shown.append(path)
+    return path
+
+
+def expanded(paths):
+    """The paths with the names of all samples and call sets in them."""
+    return expand(paths, sample=samples, callset=callsets)
+
+
 def unit_reads(wildcards):
     """A unit's files: R1 and R2, R1 alone, or a BAM or CRAM file."""
     unit = units[wildcards.sample][wildcards.unit]

@@ -2,6 +2,7 @@
 
 
 rule left_out:
+    """The samples of the tables that the results are without. Once it is there it is kept up to date."""
     input:
         cohort_results(),
     output:

@@ -15,7 +15,10 @@ def before_first_job():
         refuse_again()
     if os.environ.get("GPD_PREFLIGHT") == "none":
         return
-    found = [*of_folders(), *(of_process(planned) if workflow.local_exec else ()), *of_disks(planned)]
+    jobs = largest(planned)
+    if workflow.local_exec:
+        logger.info(given(jobs))
+    found = [*of_folders(), *(of_process(jobs, planned) if workflow.local_exec else ()), *of_disks(planned)]
     for finding in found:
         if not finding.is_error:
             logger.warning(f"warning: {finding.line}")
@@ -30,14 +33,23 @@ def of_folders():
         yield from preflight.temporary(tempfile.gettempdir(), os.environ.get("TMPDIR"))
 
 
-def of_process(planned):
-    """What this process may use, against what jobs ask for: of each rule, the one that reads most."""
-    largest = {job.rule.name: job for job in sorted(planned, key=lambda job: gigabases_of(job.wildcards))}
-    asked = {name: job.resources.get("mem_mb", 0) for name, job in largest.items()}
-    jobs = [preflight.Job(name, job.threads, asked[name]) for name, job in largest.items()]
-    granted, given = limits(), workflow.global_resources.get("mem_mb")
+def largest(planned):
+    """Of each rule, what the job that reads most asks for."""
+    jobs = {job.rule.name: job for job in sorted(planned, key=lambda job: gigabases_of(job.wildcards))}
+    return [preflight.Job(name, job.threads, job.resources.get("mem_mb", 0)) for name, job in jobs.items()]
+
+
+def given(jobs):
+    """Threads and memory that the steps' jobs get on this machine, in a line."""
+    steps = [job for job in jobs if "pinned_step" not in workflow.get_rule(job.rule).resources]
+    return "given here (threads, MB): " + "; ".join(f"{job.rule} {job.threads}, {job.mem_mb}" for job in steps)
+
+
+def of_process(jobs, planned):
+    """What this process may use, against what jobs ask for."""
+    granted, limit = limits(), workflow.global_resources.get("mem_mb")
     index_mb = index_bytes() / 1e6 if any(map(maps, planned)) else 0
-    yield from preflight.memory(jobs, granted["memory_mib"] * 1.048576, given and given.value, workflow.cores, index_mb)
+    yield from preflight.memory(jobs, granted["memory_mib"] * 1.048576, limit and limit.value, workflow.cores, index_mb)
     most = max(map(gigabases, {owner_of(job) for job in planned} - {None}), default=0)
     yield from preflight.process(workflow.cores, granted["cpus"], granted["open_files"], granted["tasks_left"], most)
 
@@ -81,8 +93,3 @@ def missing_tools(planned):
 
 onstart:
     before_first_job()
-
-
-if config["pipeline"] == "germline" and not workflow.resource_settings.nodes and workflow.is_main_process and PLANS:
-    if line := chosen():
-        logger.info(line)

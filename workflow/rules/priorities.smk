@@ -46,6 +46,6 @@ def priority_of(number, together):
     return priority
 
 
-if workflow.is_main_process and (at_once := jobs_at_once()):
+if workflow.is_main_process and PLANS and (at_once := jobs_at_once()):
     for number, each in enumerate(in_order):
         each.priority = noted(priority_of(number, 2 * at_once))

@@ -1,13 +1,12 @@
 # One page for all samples. The list of its files goes through a file: a cohort's would not fit on a command line.
 
-RATES = "results/mapping_rates/mapping_rates_mqc.tsv"
-
 
 rule samtools_stats:
+    """Statistics of the final alignments."""
     input:
         bam=FINAL_BAM,
     output:
-        "results/samtools_stats/{sample}.txt",
+        for_multiqc("results/samtools_stats/{sample}.txt"),
     log:
         "logs/samtools_stats/{sample}.log",
     conda:
@@ -20,6 +19,7 @@ rule samtools_stats:
 
 
 rule mapping_rates_files:
+    """The list of files for `mapping_rates`."""
     input:
         mapping_statistics(),
     output:
@@ -41,7 +41,7 @@ rule mapping_rates:
         mapping_statistics(),
         files="results/mapping_rates/files.txt",
     output:
-        RATES,
+        for_multiqc("results/mapping_rates/mapping_rates_mqc.tsv"),
     log:
         "logs/mapping_rates/mapping_rates.log",
     localrule: True
@@ -56,6 +56,7 @@ rule mapping_rates:
 
 
 rule quality_files:
+    """The list of files for `quality`."""
     input:
         measured,
     output:
@@ -72,7 +73,7 @@ rule quality_files:
 
 
 rule quality:
-    """A row for each sample, with a verdict."""
+    """A verdict and the [figures](quality.md) of each sample: a table, and a page with pictures, which needs no network."""
     input:
         measured,
         files="results/qc/files.tsv",
@@ -80,7 +81,7 @@ rule quality:
     output:
         table="results/qc/samples.tsv",
         scores="results/qc/robust_z.tsv",
-        multiqc="results/qc/samples_mqc.tsv",
+        multiqc=for_multiqc("results/qc/samples_mqc.tsv"),
     log:
         "logs/quality/quality.log",
     conda:
@@ -108,7 +109,7 @@ rule quality:
 
 
 rule quality_gate:
-    """What takes all samples waits for it, where samples fail by their quality, too: by their alignments alone."""
+    """With `failed_samples` by quality: fails where a sample does, by its alignments alone. What takes all samples waits for it."""
     input:
         measured=of_alignments,
         called=called_in,
@@ -141,10 +142,11 @@ rule quality_gate:
         """
 
 
+# after every rule that marks an output for it
 rule multiqc_files:
+    """The list of files for `multiqc`."""
     input:
-        statistics(),
-        RATES,
+        expanded(shown),
     output:
         temp("results/multiqc/files.txt"),
     log:
@@ -157,9 +159,9 @@ rule multiqc_files:
 
 
 rule multiqc:
+    """One page with the statistics of all samples."""
     input:
-        statistics(),
-        RATES,
+        expanded(shown),
         files="results/multiqc/files.txt",
     output:
         report("results/multiqc/multiqc.html", category="Quality control", caption="../report/multiqc.rst"),

@@ -47,6 +47,7 @@ rule cram_reference:
 
 
 rule bwa_index:
+    """The mapper's index, where `reference.bwa_index` names none."""
     input:
         "results/reference/genome.fa",
     output:

@@ -24,7 +24,7 @@ def owner_of(job):
 
 @functools.cache
 def kept_results():
-    return {place(path) for path in final_results()}
+    return {place(path) for path in expanded(results)}
 
 
 def joins(job):

@@ -67,8 +67,9 @@ def raised(rule, name):
 
 # Whether there are retries nobody knows yet. Where nobody submits jobs, nobody asks for time: planning is shorter without.
 submits_here = workflow.resource_settings.nodes and not workflow.remote_exec
+submits = submits_here or workflow.remote_exec
 for each in workflow.modifier.rules:
-    if submits_here or workflow.remote_exec:
+    if submits:
         each.resources.setdefault("runtime", noted(runtime(each)))
     for name in {"mem_mb", "mem_mb_per_cpu"} & set(each.resources):
         each.resources[name] = raised(each, name)

@@ -23,7 +23,7 @@ _MEMORY = re.compile(r"\bmem_mb=(\d+)")
 _FAILED = re.compile(r"^Error in rule (\w+):$")
 _FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
 _COUNT = re.compile(r"^(\w+) +(\d+)$")  # in the table of planned jobs
-_NOTE = re.compile(r"^(?:warning: |chosen: )")  # what the workflow warns of, and what it chose by the machine
+_NOTE = re.compile(r"^(?:warning: |given here )")  # what the workflow warns of, and what rules get here
 _FIELD = re.compile(r"^    ([\w-]+): ?(.*)$")
 _ERROR = re.compile(r"^\w*(?:Error|Exception)\b|^\S+: error: |^launcher: ")
 _CALL = re.compile(r'^\s+File ".*", line \d+')  # a line of Python's, which a user can do nothing with

@@ -2,13 +2,14 @@
 
 
 rule alignment:
+    """The final alignments as CRAM, with `alignment_format: cram`: off the way from reads to calls."""
     input:
         **reference,
         **alignment_of(aligned_by),
         counts=unit_counts,
     output:
-        cram="results/alignment/{sample}.cram",
-        crai="results/alignment/{sample}.cram.crai",
+        cram=result("results/alignment/{sample}.cram"),
+        crai=result("results/alignment/{sample}.cram.crai"),
     log:
         "logs/alignment/{sample}.log",
     conda:

@@ -2,12 +2,13 @@
 
 
 rule apply_variant_recalibration:
+    """GATK ApplyVQSR, with `filter: vqsr`: VQSR's verdict of SNPs, then of indels, in FILTER."""
     input:
         **reference,
         **calls_of("genotype_gvcfs"),
         **models(),
     output:
-        **calls_of("apply_variant_recalibration"),
+        **made_calls("apply_variant_recalibration"),
         snps=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz"),
         snps_tbi=temp("results/apply_variant_recalibration/snps/{callset}.vcf.gz.tbi"),
     log:

@@ -2,6 +2,7 @@
 
 
 rule recalibrate_interval:
+    """ApplyVQSR to an interval of a joint call set."""
     input:
         **reference,
         **calls_of("genotype_gvcfs", "cohort"),
@@ -44,10 +45,11 @@ rule recalibrate_interval:
 
 
 rule gather_recalibrated:
+    """The joint call set with VQSR's verdicts, of all intervals."""
     input:
         vcfs=expand("results/recalibrate_interval/{interval}.vcf.gz", interval=joint_intervals),
     output:
-        **calls_of("apply_variant_recalibration", "cohort"),
+        **made_calls("apply_variant_recalibration", "cohort"),
     log:
         "logs/gather_recalibrated/cohort.log",
     conda:

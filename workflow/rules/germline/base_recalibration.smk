@@ -2,6 +2,7 @@
 
 
 rule base_recalibrator:
+    """GATK BaseRecalibrator, not with `bqsr: none`: the recalibration table."""
     input:
         **alignment_of(deduplicated_by),
         **reference,
@@ -10,7 +11,7 @@ rule base_recalibrator:
         intervals=regions,
         called=CALLED,
     output:
-        "results/base_recalibrator/{sample}.table",
+        for_multiqc("results/base_recalibrator/{sample}.table"),
     log:
         "logs/base_recalibrator/{sample}.log",
     conda:
@@ -34,6 +35,8 @@ rule base_recalibrator:
 
 
 rule base_recalibration:
+    """GATK ApplyBQSR (GATK 3: PrintReads), not with `bqsr: none`: the final alignments, sorted, duplicates marked,
+    qualities recalibrated."""
     input:
         **alignment_of(deduplicated_by),
         **reference,

@@ -1,6 +1,8 @@
 # What the germline rules ask for: files by sample, unit and call set, and arguments from the config.
 from collections import defaultdict
 
+# samtools markdup needs the mate tags of fixmate, which keeps bwa's flag for proper pairs (-p)
+TO_BAM = {"sambamba": "samtools view -u -", "samtools": "samtools fixmate -m -p -O bam,level=0 - -"}
 GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
 N_FREE, CALLED = "results/reference/n_free_intervals.bed", "results/reference/called_intervals.bed"
 CALLED_CONTIGS = "results/reference/called_contigs.bed"
@@ -57,6 +59,31 @@ training = {
 }
 
 
+def mapped(sample, unit):
+    """Where a unit's alignments and their counts lie, up to the endings."""
+    if units[sample][unit]["bam"] and config["bam_input"] == "keep":
+        return f"results/take_alignment/{sample}/{unit}"
+    return f"results/map_and_sort/{sample}/{unit}"
+
+
+CRAM_REFERENCE = "results/reference/cram_reference.fa"
+
+
+def decoded_with(wildcards):
+    """The FASTA that decodes a unit's file, where that is CRAM."""
+    bam = units[wildcards.sample][wildcards.unit]["bam"]
+    return CRAM_REFERENCE if config["cram_reference"] and bam and inputs.is_cram(bam) else reference["fasta"]
+
+
+@functools.cache
+def has_cram_reference():
+    """Whether any unit is decoded with another FASTA than the reference."""
+    if not config["cram_reference"] or config["bam_input"] == "keep":
+        return False
+    rows = [unit for sample in samples for unit in units[sample].values()]
+    return any(unit["bam"] and inputs.is_cram(unit["bam"]) for unit in rows)
+
+
 def unit_bams(wildcards):
     return [f"{mapped(wildcards.sample, unit)}.bam" for unit in units[wildcards.sample]]
 
@@ -72,8 +99,8 @@ def alignment_of(step):
 
 
 def lasting(files, kept):
-    """A step's files as outputs, which go again unless they are kept."""
-    return files if kept else {name: temp(path) for name, path in files.items()}
+    """A step's files as outputs, which a run leaves, or which go again unless they are kept."""
+    return {name: result(path) if kept else temp(path) for name, path in files.items()}
 
 
 def made_alignment(step):
@@ -125,6 +152,12 @@ def calls_of(step, callset="{callset}"):
     return {"vcf": vcf, "tbi": f"{vcf}.tbi"}
 
 
+def made_calls(step, callset="{callset}"):
+    """A step's call set and its index as outputs; a run leaves those of the last step alone."""
+    made = calls_of(step, callset)
+    return {name: result(path) for name, path in made.items()} if step == FINAL_CALLS[config["filter"]] else made
+
+
 def models(callset="{callset}"):
     """What VQSR has learnt of SNPs and of indels."""
     files = {"recal": "recal", "idx": "recal.idx", "tranches": "tranches"}
@@ -133,6 +166,13 @@ def models(callset="{callset}"):
         for mode in GATK_MODE
         for name, ending in files.items()
     }
+
+
+@functools.cache
+def memory_mb():
+    """Memory for jobs on this machine: the limit of --resources, else all that there is."""
+    limit = workflow.global_resources.get("mem_mb")
+    return limits()["memory_mib"] * 1.048576 if limit is None or limit.value is None else limit.value
 
 
 def depth_mb(wildcards):
@@ -153,18 +193,6 @@ def vqsr_resources(wildcards):
 
 
 calls = f"results/{FINAL_CALLS[config['filter']]}/{{callset}}.vcf.gz"
-
-
-def final_results():
-    """What a run leaves: alignments, GVCFs and filtered calls, with their indexes."""
-    alignments = {
-        "bam": [*alignment_of(aligned_by).values()],
-        "cram": ["results/alignment/{sample}.cram", "results/alignment/{sample}.cram.crai"],
-    }
-    return [
-        *expand([*alignments[config["alignment_format"]], FINAL_GVCF, f"{FINAL_GVCF}.tbi"], sample=samples),
-        *expand([calls, f"{calls}.tbi"], callset=callsets),
-    ]
 
 
 def cohort_results():
@@ -189,17 +217,6 @@ def preparations():
 def mapping_statistics():
     """Files with each sample's mapping rate, in the order of the samples."""
     return expand("results/samtools_stats/{sample}.txt", sample=samples)
-
-
-def statistics():
-    """What the MultiQC page is made of."""
-    tables = ["results/base_recalibrator/{sample}.table"] if recalibrates else []
-    return [
-        *mapping_statistics(),
-        *expand(["results/mark_duplicates/{sample}.txt", *tables], sample=samples),
-        *expand("results/bcftools_stats/{of}{callset}.txt", of=["", "all_records/"], callset=callsets),
-        "results/qc/samples_mqc.tsv",
-    ]
 
 
 PARTS = {name: f"intervals/{name}.py" for name in ("join_gvcf", "shards")}  # of scatter.py
@@ -267,6 +284,43 @@ if not_called():
 # an input: what is called in them depends on the file
 regions = [config["intervals"]] if config["intervals"] else [CALLED_CONTIGS] if not_called() else []
 regions = ["results/reference/padded_intervals.bed"] if padding else regions
+
+
+@functools.cache
+def read_group_of(bam):
+    return next(iter(inputs.read_groups(bam)), {})  # inputs.py allows one
+
+
+def read_group(wildcards):
+    """The unit's read group as bwa wants it, with tabs spelled out: what the tables say, else its file, else its names."""
+    unit = units[wildcards.sample][wildcards.unit]
+    own = read_group_of(unit["bam"]) if unit["bam"] else {}
+    fields = {
+        "ID": f"{wildcards.sample}.{wildcards.unit}",
+        "SM": wildcards.sample,
+        "LB": unit["library"] or own.get("LB") or wildcards.sample,
+        "PL": unit["platform"] or own.get("PL") or "ILLUMINA",
+        "PU": unit["platform_unit"] or own.get("PU") or wildcards.unit,
+        **({"CN": unit["center"]} if unit["center"] else {}),
+    }
+    fields |= {key: value for key, value in own.items() if key not in fields}
+    return r"\t".join(["@RG", *(f"{key}:{value}".replace("\\", r"\\") for key, value in fields.items())])
+
+
+def streams(wildcards, input):
+    """bwa's arguments for the reads: each FASTQ a counted stream, a BAM or CRAM file an interleaved one."""
+    if units[wildcards.sample][wildcards.unit]["bam"]:
+        return f"-p <(unpack {shlex.quote(str(input.reads))})"
+    return " ".join(f"<(stream {shlex.quote(fastq)})" for fastq in input.reads)
+
+
+def bwa(wildcards, input, threads):
+    """How the mapper is called."""
+    return f"{mapper.variables} {config['mapper']}".strip()
+
+
+def index_prefix(wildcards, input):
+    return input.index[0].removesuffix(".amb")
 
 
 def own_arguments(name):

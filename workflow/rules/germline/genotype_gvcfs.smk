@@ -2,6 +2,7 @@
 
 
 rule genotype_gvcfs:
+    """GATK GenotypeGVCFs: the calls before filters, the final ones with `filter: none`."""
     input:
         **reference,
         **DBSNP,
@@ -9,7 +10,7 @@ rule genotype_gvcfs:
         intervals=regions,
         called=CALLED,
     output:
-        **calls_of("genotype_gvcfs"),
+        **made_calls("genotype_gvcfs"),
     log:
         "logs/genotype_gvcfs/{callset}.log",
     conda:

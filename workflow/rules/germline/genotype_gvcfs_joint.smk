@@ -24,6 +24,7 @@ rule sample_map:
 
 
 rule genomics_db_import:
+    """GATK GenomicsDBImport, with `calling: joint`: the GenomicsDB of an interval, which stays with `genomicsdb: kept`."""
     input:
         samples="results/genomics_db_import/samples.tsv",
         gvcfs=expand(FINAL_GVCF, sample=samples),
@@ -60,6 +61,7 @@ rule genomics_db_import:
 
 
 rule genotype_interval:
+    """GenotypeGVCFs of an interval of a joint call set."""
     input:
         **reference,
         **DBSNP,
@@ -102,10 +104,11 @@ rule genotype_interval:
 
 
 rule gather_genotypes:
+    """The joint call set before filters, of all intervals."""
     input:
         vcfs=expand("results/genotype_interval/{interval}.vcf.gz", interval=joint_intervals),
     output:
-        **calls_of("genotype_gvcfs", "cohort"),
+        **made_calls("genotype_gvcfs", "cohort"),
     log:
         "logs/gather_genotypes/cohort.log",
     conda:

@@ -2,6 +2,7 @@
 
 
 rule haplotype_caller:
+    """GATK HaplotypeCaller: the sample's GVCF, for joint calling later."""
     input:
         **reference,
         **alignment_of(aligned_by),
@@ -18,7 +19,6 @@ rule haplotype_caller:
     threads: 1
     resources:
         mem_mb=calling_mb,
-        least_mb=USUAL_CALLING_MB,
         shard_mib=4,
     params:
         **scatter_parameters(),

@@ -3,11 +3,12 @@
 
 
 rule hard_filter:
+    """GATK VariantFiltration, with `filter: hard`: the final calls, with filters named in FILTER."""
     input:
         **reference,
         **calls_of("genotype_gvcfs"),
     output:
-        **calls_of("hard_filter"),
+        **made_calls("hard_filter"),
     log:
         "logs/hard_filter/{callset}.log",
     conda:

@@ -2,6 +2,7 @@
 
 
 rule hard_filter_interval:
+    """VariantFiltration of an interval of a joint call set."""
     input:
         **reference,
         **calls_of("genotype_gvcfs", "cohort"),
@@ -27,10 +28,11 @@ rule hard_filter_interval:
 
 
 rule gather_hard_filter:
+    """The joint call set with hard filters, of all intervals."""
     input:
         vcfs=expand("results/hard_filter_interval/{interval}.vcf.gz", interval=joint_intervals),
     output:
-        **calls_of("hard_filter", "cohort"),
+        **made_calls("hard_filter", "cohort"),
     log:
         "logs/gather_hard_filter/cohort.log",
     conda:

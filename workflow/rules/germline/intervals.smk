@@ -5,7 +5,7 @@ TARGETS = "results/reference/target_intervals.bed" if padding else CALLED
 
 
 rule padded_intervals:
-    """The user's intervals, each extended on both sides. Outside every timing."""
+    """The user's intervals, each extended on both sides."""
     input:
         **reference,
         intervals=config["intervals"] or [],
@@ -28,7 +28,7 @@ rule padded_intervals:
 
 
 rule target_intervals:
-    """The user's intervals without padding, as n_free_intervals has those that are called. Outside every timing."""
+    """The user's intervals without padding, as `n_free_intervals` has those that are called."""
     input:
         **reference,
         intervals=config["intervals"] or [],
@@ -71,7 +71,7 @@ rule called_contigs:
 
 
 rule n_free_intervals:
-    """Outside every timing."""
+    """The intervals without N of the genome, and of what is called of it, over which steps scatter."""
     input:
         **reference,
         intervals=regions,

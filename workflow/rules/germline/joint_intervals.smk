@@ -18,7 +18,7 @@ WIDE = "results/reference/intervals/{interval}.wide.bed"  # what is imported and
 
 
 rule joint_intervals:
-    """Outside every timing."""
+    """The intervals that a joint call set is made in, and wider ones, so that all in them is known."""
     input:
         genome=N_FREE,
         called=CALLED,

@@ -14,15 +14,16 @@ def java(wildcards, threads, resources, heap_fifths=4, compiler=SECOND_ALONE):
     return " ".join(filter(None, (f"-Xmx{resources.mem_mb * heap_fifths // 5}m", collector, compiler)))
 
 
-USUAL_CALLING_MB = 6000  # a heap of 4.8 GB
+USUAL_CALLING_MB, LEAST_CALLING_MB = 6000, 3500  # heaps of 4.8 and 2.8 GB
 
 
 def calling_mb(wildcards, threads):
-    """What there is for each core of this machine, up to the usual, and no less than a profile says (least_mb)."""
-    if not workflow.local_exec:
-        return USUAL_CALLING_MB
-    least = workflow.get_rule(renamed["haplotype_caller"]).resources["least_mb"].value
-    return round(min(USUAL_CALLING_MB, max(least, threads * memory_mb() / (workflow.cores or 1))))
+    """What there is for each core of this machine, so that none idles for memory, from the least up to the usual.
+
+    No genome was measured with the least; one that had too little is called again with twice as much.
+    """
+    of_cores = threads * memory_mb() / (workflow.cores or 1) if workflow.local_exec else USUAL_CALLING_MB
+    return round(min(USUAL_CALLING_MB, max(LEAST_CALLING_MB, of_cores)))
 
 
 def gatk3_mb(wildcards, threads):

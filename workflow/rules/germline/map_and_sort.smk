@@ -3,6 +3,8 @@
 
 
 rule map_and_sort:
+    """bwa mem (or bwa-mem4, bwa-mem2), samtools and sambamba sort in one pipe: a lane's alignments, with counts of its
+    reads."""
     input:
         reads=unit_reads,
         reference=decoded_with,
@@ -20,7 +22,7 @@ rule map_and_sort:
     threads: mapping_threads
     resources:
         mem_mb=mapping_mem_mb,
-        within_h=0,
+        even_share=1,  # few lanes share all cores
     params:
         **checks("reads/count_reads.py", "checks/same_genome.py"),
         **own_arguments("map_and_sort"),
@@ -61,7 +63,7 @@ rule map_and_sort:
 
 
 rule take_alignment:
-    """A unit that comes aligned (bam_input: keep): decoded, counted, not mapped again."""
+    """A unit that comes aligned, with `bam_input: keep`: decoded, counted, not mapped again."""
     input:
         reads=unit_reads,
         reference="results/reference/genome.fa",

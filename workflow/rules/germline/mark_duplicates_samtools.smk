@@ -6,12 +6,14 @@ LONGEST_READ = 1000  # how far behind a read's own place another may begin, with
 
 
 rule mark_duplicates:
+    """sambamba or samtools markdup: joins the lanes and counts duplicates. With `bqsr: none` its alignments are the
+    final ones."""
     input:
         bams=unit_bams,
         counts=unit_counts,
     output:
         **made_alignment("mark_duplicates"),
-        metrics="results/mark_duplicates/{sample}.txt",
+        metrics=for_multiqc("results/mark_duplicates/{sample}.txt"),
     log:
         "logs/mark_duplicates/{sample}.log",
     conda:

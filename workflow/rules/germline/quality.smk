@@ -43,7 +43,7 @@ UNJUDGED_SEX = "--unjudged-sex warn" if isinstance(config["ploidy_regions"], dic
 
 
 rule depth:
-    """Over the targets, or the called bases of a genome; where mates overlap, once."""
+    """Depth by mosdepth, over the targets, or the called bases of a genome; where mates overlap, once."""
     input:
         **alignment_of(aligned_by),
         called=TARGETS,
@@ -73,7 +73,7 @@ rule depth:
 
 
 rule contamination:
-    """By the alleles of reads at common sites, which also tell who a sample is of."""
+    """Contamination, with `common_sites`: by the alleles of reads there, which also tell who a sample is of."""
     input:
         **alignment_of(aligned_by),
         sites=COMMON_SITES,
@@ -110,7 +110,7 @@ rule contamination:
 
 
 rule lanes:
-    """Whether all lanes of a sample are of one person: their reads at common sites, by read group."""
+    """Whether all lanes of a sample are of one person, with `common_sites`: their reads there, by read group."""
     input:
         **alignment_of(aligned_by),
         fasta=reference["fasta"],
@@ -151,7 +151,7 @@ rule lanes:
 
 
 rule call_genotypes:
-    """SNPs of a call set, where no common sites are given: the balance of alleles, and who a sample is of."""
+    """SNPs of a call set, without `common_sites`: the balance of alleles, and who a sample is of."""
     input:
         vcf=calls,
     output:
@@ -182,7 +182,7 @@ rule call_genotypes:
 
 
 rule haploid_calls:
-    """SNPs and indels among haploid calls, which bcftools stats does not tell apart."""
+    """SNPs and indels among haploid calls, which bcftools stats does not tell apart; with `ploidy_regions`."""
     input:
         vcf=calls,
         tbi=f"{calls}.tbi",
@@ -216,6 +216,7 @@ rule haploid_calls:
 
 
 rule identity_files:
+    """The list of files for `identity`."""
     input:
         genotypes,
     output:
@@ -230,7 +231,7 @@ rule identity_files:
 
 
 rule identity:
-    """All pairs of samples: who is one person, or of the first degree; and whose known genotypes each has."""
+    """Pairs of samples that are one person or of the first degree; with `qc.known_genotypes` whose genotypes each has."""
     input:
         genotypes,
         files="results/identity/files.txt",
@@ -259,7 +260,7 @@ rule identity:
 
 
 rule sex_check:
-    """Where regions of other ploidy are given by sex, whether they are the sample's: else its calls would be wrong."""
+    """With `ploidy_regions` by sex, whether they are the sample's sex: else its calls would be wrong."""
     input:
         **alignment_of(aligned_by),
         called=N_FREE,

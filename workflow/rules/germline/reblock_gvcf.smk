@@ -3,11 +3,12 @@
 
 
 rule reblock_gvcf:
+    """GATK ReblockGVCF, with `reblock: true`: fewer and longer blocks of the reference in the sample's GVCF."""
     input:
         **reference,
         **gvcf_of("haplotype_caller"),
     output:
-        **gvcf_of("reblock_gvcf"),
+        **lasting(gvcf_of("reblock_gvcf"), True),
     log:
         "logs/reblock_gvcf/{sample}.log",
     conda:

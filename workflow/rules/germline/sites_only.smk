@@ -7,6 +7,7 @@ EXCESS_HET = "--filter-name ExcessHet --filter-expression 'ExcessHet > 54.69'"
 
 
 rule sites_only:
+    """Sites without genotypes of an interval, for VQSR; excess heterozygosity is marked."""
     input:
         **reference,
         **calls_of("genotype_gvcfs", "cohort"),
@@ -33,6 +34,7 @@ rule sites_only:
 
 
 rule gather_sites:
+    """The sites of all intervals."""
     input:
         vcfs=expand("results/sites_only/{interval}.vcf.gz", interval=joint_intervals),
     output:

@@ -6,13 +6,13 @@ novel = dict(novel="results/bcftools_stats/novel/{callset}.txt") if dbsnp else {
 
 
 rule bcftools_stats:
-    """Of variants that pass the filters, and of all records, whose Ti/Tv is not that of the calls in use."""
+    """Statistics of variants that pass the filters, and of all records, whose Ti/Tv is not that of the calls in use."""
     input:
         calls,
     output:
         **novel,
-        passed="results/bcftools_stats/{callset}.txt",
-        all="results/bcftools_stats/all_records/{callset}.txt",
+        passed=for_multiqc("results/bcftools_stats/{callset}.txt"),
+        all=for_multiqc("results/bcftools_stats/all_records/{callset}.txt"),
     log:
         "logs/bcftools_stats/{callset}.log",
     conda:

@@ -2,6 +2,7 @@
 
 
 rule variant_recalibration:
+    """GATK VariantRecalibrator, with `filter: vqsr`: models of SNPs and of indels, and their tranches."""
     input:
         unpack(vqsr_resources),
         **reference,

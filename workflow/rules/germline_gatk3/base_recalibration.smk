@@ -2,6 +2,7 @@
 
 
 rule base_recalibrator:
+    """GATK BaseRecalibrator, not with `bqsr: none`: the recalibration table."""
     input:
         **alignment_of(deduplicated_by),
         **reference,
@@ -9,7 +10,7 @@ rule base_recalibrator:
         known_index=[f"{vcf}.tbi" for vcf in known_sites],
         intervals=regions,
     output:
-        "results/base_recalibrator/{sample}.table",
+        for_multiqc("results/base_recalibrator/{sample}.table"),
     log:
         "logs/base_recalibrator/{sample}.log",
     conda:
@@ -31,6 +32,8 @@ rule base_recalibrator:
 
 
 rule base_recalibration:
+    """GATK ApplyBQSR (GATK 3: PrintReads), not with `bqsr: none`: the final alignments, sorted, duplicates marked,
+    qualities recalibrated."""
     input:
         **alignment_of(deduplicated_by),
         **reference,

@@ -2,6 +2,7 @@
 
 
 rule genotype_gvcfs:
+    """GATK GenotypeGVCFs: the calls before filters, the final ones with `filter: none`."""
     input:
         **reference,
         **DBSNP,
@@ -11,7 +12,7 @@ rule genotype_gvcfs:
         called=CALLED,
         gates=gates() if config["calling"] == "joint" else [],
     output:
-        **calls_of("genotype_gvcfs"),
+        **made_calls("genotype_gvcfs"),
     log:
         "logs/genotype_gvcfs/{callset}.log",
     conda:

@@ -2,14 +2,14 @@
 
 
 rule haplotype_caller:
+    """GATK HaplotypeCaller: the sample's GVCF, for joint calling later."""
     input:
         **reference,
         **alignment_of(aligned_by),
         intervals=regions,
         called=CALLED,
     output:
-        gvcf="results/haplotype_caller/{sample}.g.vcf.gz",
-        tbi="results/haplotype_caller/{sample}.g.vcf.gz.tbi",
+        **lasting(gvcf_of("haplotype_caller"), True),
     log:
         "logs/haplotype_caller/{sample}.log",
     conda:

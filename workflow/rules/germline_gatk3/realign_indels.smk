@@ -2,6 +2,7 @@
 
 
 rule realigner_targets:
+    """GATK 3 RealignerTargetCreator, with `realigner: gatk3`: where reads are to be aligned anew."""
     input:
         **reference,
         bam="results/mark_duplicates/{sample}.bam",
@@ -33,6 +34,7 @@ rule realigner_targets:
 
 
 rule realign_indels:
+    """GATK 3 IndelRealigner, with `realigner: gatk3`; with `bqsr: none` its alignments are the final ones."""
     input:
         **reference,
         bam="results/mark_duplicates/{sample}.bam",

@@ -2,6 +2,7 @@
 
 
 rule splice_sites:
+    """The splice sites of the annotation, for HISAT2."""
     input:
         GENES,
     output:
@@ -22,6 +23,7 @@ rule splice_sites:
 
 
 rule hisat2_index:
+    """HISAT2's index."""
     input:
         "results/reference/genome.fa",
     output:
@@ -41,15 +43,16 @@ rule hisat2_index:
 
 
 rule align:
+    """HISAT2, or TopHat2 with Bowtie2: the alignments of all lanes, with counts of their reads."""
     input:
         reads=sample_reads,
         splice_sites="results/reference/splice_sites.tsv",
         index=multiext("results/reference/genome", *HISAT2_INDEX),
     output:
-        bam="results/align/{sample}.bam",
-        bai="results/align/{sample}.bam.bai",
+        bam=result("results/align/{sample}.bam"),
+        bai=result("results/align/{sample}.bam.bai"),
         counts="results/align/{sample}.json",
-        summary=SUMMARY["hisat2"],
+        summary=for_multiqc("results/align/{sample}.summary.txt"),
     log:
         "logs/align/{sample}.log",
     conda:

@@ -5,6 +5,7 @@ if workflow.resource_settings.overwrite_threads.get("tophat2", 1) != 1:
 
 
 rule bowtie2_index:
+    """Bowtie2's indexes, with `aligner: tophat2`."""
     input:
         "results/reference/genome.fa",
     output:
@@ -29,6 +30,7 @@ rule bowtie2_index:
 
 
 rule tophat2:
+    """TopHat2, with `aligner: tophat2`: what it aligned and what it did not."""
     input:
         reads=sample_reads,
         genes=GENES,
@@ -36,7 +38,7 @@ rule tophat2:
     output:
         mapped=temp("results/tophat2/{sample}/accepted_hits.bam"),
         unmapped=temp("results/tophat2/{sample}/unmapped.bam"),
-        summary=SUMMARY["tophat2"],
+        summary=for_multiqc("results/align/{sample}.align_summary.txt"),  # which MultiQC knows by its name
     log:
         "logs/tophat2/{sample}.log",
     conda:
@@ -73,14 +75,14 @@ rule tophat2:
 
 
 rule align:
-    """TopHat's alignments, once they are proved to be of all reads."""
+    """HISAT2, or TopHat2 with Bowtie2: the alignments of all lanes, with counts of their reads."""
     input:
         mapped="results/tophat2/{sample}/accepted_hits.bam",
         unmapped="results/tophat2/{sample}/unmapped.bam",
         reads=sample_reads,
     output:
-        bam="results/align/{sample}.bam",
-        bai="results/align/{sample}.bam.bai",
+        bam=result("results/align/{sample}.bam"),
+        bai=result("results/align/{sample}.bam.bai"),
         counts="results/align/{sample}.json",
     log:
         "logs/align/{sample}.log",

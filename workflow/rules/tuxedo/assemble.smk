@@ -2,6 +2,7 @@
 
 
 rule assemble:
+    """Cufflinks, not with `assembly: reference_only`: the sample's transcripts, and loci that it passed over."""
     input:
         bam="results/align/{sample}.bam",
         strands="results/read_strands/{sample}.json",

@@ -1,10 +1,9 @@
 # What the Tuxedo rules ask for: files by sample and condition, and arguments from the config.
 
+callsets = []  # of variants: there are none
 GENES, MASK = "results/reference/genes.gtf", "results/reference/mask.gtf"
 LIBRARY_TYPE = "results/library_type/library_type.txt"
 FINAL_BAM = "results/align/{sample}.bam"
-# MultiQC recognises HISAT2's summary by its content, TopHat's by its name
-SUMMARY = {"hisat2": "results/align/{sample}.summary.txt", "tophat2": "results/align/{sample}.align_summary.txt"}
 HISAT2_INDEX = [f".{part}.ht2" for part in range(1, 9)]
 BOWTIE2_INDEX = [f"results/reference/bowtie2/genome.{part}.bt2" for part in (1, 2, 3, 4, "rev.1", "rev.2")]
 TABLES = (
@@ -38,21 +37,13 @@ assembled = config["assembly"] != "reference_only"
 compared = config["stop_after"] != "quantify"
 mask = [MASK] if config["mask"] or config["mask_biotypes"] else []
 
-tests = ["results/differential_expression/gene_exp.diff"] if compared else []
-plots = ["results/visualize"] if config["stop_after"] == "visualize" else []
-
 # What is counted and compared: with reference_only, the annotation itself, so that steps 2 and 3 fall away.
 transcripts = "results/merge/transcripts.gtf" if assembled else GENES
 
 
-def final_results():
-    """What a run leaves: alignments, counted expression, and as far as it goes tables and plots."""
-    of_samples = ["results/align/{sample}.bam", "results/align/{sample}.bam.bai", "results/quantify/{sample}.cxb"]
-    return [*expand(of_samples, sample=samples), transcripts, *tests, *plots]
-
-
 def cohort_results():
     """What is made of all samples at once."""
+    tests = ["results/differential_expression/gene_exp.diff"] if compared else []
     return [*([transcripts] if assembled else []), *tests]
 
 
@@ -70,17 +61,6 @@ def mapping_statistics():
     return [
         *expand("results/samtools_stats/{sample}.txt", sample=samples),
         *expand("results/align/{sample}.json", sample=samples),
-    ]
-
-
-def statistics():
-    """What the MultiQC page is made of."""
-    return [
-        *expand([SUMMARY[config["aligner"]], "results/samtools_stats/{sample}.txt"], sample=samples),
-        "results/strandedness/strandedness_mqc.tsv",
-        "results/qc/samples_mqc.tsv",
-        *(["results/skipped_loci/skipped_loci_mqc.tsv"] if assembled or compared else []),
-        *plots,
     ]
 
 

@@ -3,6 +3,7 @@
 
 
 rule differential_expression:
+    """Cuffdiff, of two conditions and more: its tables, `gene_exp.diff` among them."""
     input:
         cxb=expand("results/quantify/{sample}.cxb", sample=samples),
         transcripts=transcripts,
@@ -10,7 +11,7 @@ rule differential_expression:
         library=LIBRARY_TYPE,
         gates=gates(),
     output:
-        expand("results/differential_expression/{table}", table=TABLES),
+        [*map(result, expand("results/differential_expression/{table}", table=TABLES))],
     log:
         "logs/differential_expression/cuffdiff.log",
     conda:

@@ -2,13 +2,15 @@
 
 
 rule merge:
+    """Cuffmerge, not with `assembly: reference_only`: one set of transcripts for all samples, with the annotation's
+    names."""
     input:
         assemblies=expand("results/assemble/{sample}.gtf", sample=samples),
         genes=GENES,
         fasta="results/reference/genome.fa",
         gates=gates(),
     output:
-        "results/merge/transcripts.gtf",
+        result("results/merge/transcripts.gtf"),
     log:
         "logs/merge/transcripts.log",
     conda:

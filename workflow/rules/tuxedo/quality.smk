@@ -77,6 +77,7 @@ rule gene_counts:
 
 
 rule expression_files:
+    """The list of files for `expression`."""
     input:
         COUNTS,
     output:

@@ -2,6 +2,7 @@
 
 
 rule quantify:
+    """Cuffquant: a sample's fragments a transcript, in its binary form."""
     input:
         bam="results/align/{sample}.bam",
         strands="results/read_strands/{sample}.json",
@@ -9,7 +10,7 @@ rule quantify:
         fasta="results/reference/genome.fa",
         mask=mask,
     output:
-        "results/quantify/{sample}.cxb",
+        result("results/quantify/{sample}.cxb"),
     log:
         "logs/quantify/{sample}.log",
     conda:

@@ -49,45 +49,12 @@ rule library_type:
         """
 
 
-rule skipped_loci:
-    """The loci that Cufflinks' tools passed over: listed, counted for the MultiQC page, and warned of."""
-    input:
-        skipped=expand("results/assemble/skipped/{sample}.gtf", sample=samples) if assembled else [],
-        compared=(
-            expand(
-                "results/differential_expression/{table}",
-                table=["gene_exp.diff", "read_groups.info", "genes.read_group_tracking"],
-            )
-            if compared
-            else []
-        ),
-    output:
-        loci="results/skipped_loci/skipped_loci.tsv",
-        table="results/skipped_loci/skipped_loci_mqc.tsv",
-    log:
-        "logs/skipped_loci/skipped_loci.log",
-    localrule: True
-    conda:
-        "../../../envs/samtools.yaml"
-    params:
-        **scripts("tuxedo/skipped_loci.py"),
-        names=names_of_input,
-        most=config["max_bundle_frags"],
-        compared=lambda wildcards, input: repeat("--compared", {str(Path(path).parent) for path in input.compared}),
-    shell:
-        r"""
-        paste <(printf '%s\n' {params.names:q}) <(printf '%s\n' {input.skipped:q}) \
-            | {params.skipped_loci} --most {params.most} {params.compared} \
-                --loci {output.loci:q} --log {log:q} >{output.table:q}
-        """
-
-
 rule strandedness:
     """All samples in one table for the MultiQC page, and a warning where one contradicts the config."""
     input:
         expand("results/read_strands/{sample}.json", sample=samples),
     output:
-        "results/strandedness/strandedness_mqc.tsv",
+        for_multiqc("results/strandedness/strandedness_mqc.tsv"),
     log:
         "logs/strandedness/strandedness.log",
     localrule: True

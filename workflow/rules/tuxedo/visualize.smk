@@ -2,11 +2,12 @@
 
 
 rule visualize:
+    """cummeRbund: plots, and `gene_exp.significant.tsv`; `plots.tsv` names each plot, and why one could not be drawn."""
     input:
         expand("results/differential_expression/{table}", table=TABLES),
     output:
         report(
-            directory("results/visualize"),
+            directory(result(for_multiqc("results/visualize"))),
             patterns=["{plot}.png", "{table}.tsv"],
             category="Differential expression",
             caption="../../report/visualize.rst",

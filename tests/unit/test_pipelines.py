@@ -1,0 +1,22 @@
+"""The steps that count in timings are rules of the workflow, and no rule was forgotten among them."""
+
+import re
+
+from conftest import ROOT
+
+from gpd.pipelines import PIPELINES
+
+BESIDE = {"reference", "alignment"}  # under their own names in records, and off the way from reads to results
+
+
+def rules() -> dict[str, str]:
+    """The text of each rule of the workflow, by its name."""
+    text = "".join(path.read_text() for path in (ROOT / "workflow/rules").rglob("*.smk"))
+    return {rule.partition(":")[0]: rule for rule in re.split(r"^rule ", text, flags=re.MULTILINE)[1:]}
+
+
+def test_each_rule_belongs_to_a_step_or_says_what_it_counts_as() -> None:
+    of_steps = {name for each in PIPELINES.values() for step in each.steps for name in each.rules_of(step)}
+    assert of_steps <= rules().keys()
+    others = {name for name, text in rules().items() if "pinned_step" not in text and "localrule" not in text}
+    assert others - of_steps == BESIDE, "a rule's resource pinned_step, or scripts/gpd/pipelines.py, names its step"
