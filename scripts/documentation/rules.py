@@ -28,7 +28,7 @@ JOINT = {"calling": "joint", "joint_intervals": 1, "genomicsdb": "kept"}
 # what else there are rules for
 GERMLINE_MORE = {
     **{"common_sites": "known.vcf", "alignment_format": "cram", "reblock": True},
-    **{"intervals": "regions.bed", "interval_padding": 10, "leave_out": ["LEFT"], "qc": {"action": "stop"}},
+    **{"intervals": "regions.bed", "interval_padding": 10, "leave_out": ["LEFT"], "failed_samples": "stop_on_quality"},
 }
 USUAL: Mapping[str, Any] = {}  # the configuration that most have
 CONFIGURATIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
