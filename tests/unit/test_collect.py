@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from math import sqrt
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 from zlib import crc32
 
@@ -784,3 +785,49 @@ def test_over_several_hosts_no_time_is_since_another_hosts(study):
     run = row(tables.runs)
     assert run.makespan_s == run.wall_s
     assert [each.node or "" for each in tables.jobs] == ["n2", ""]
+
+
+# ---- the summary -------------------------------------------------------------------------------------
+
+
+def test_the_time_of_a_step_and_its_errors_by_hand(golden):
+    """The two repeats took 50 and 52 s, and the warm-up 55; t of one degree of freedom is 12.7062 at 95%."""
+    where = {"mode": "shared", "n": 1, "pipeline": "germline", "step": "haplotype_caller"}
+    for metric, unit, seconds in (
+        ("elapsed_h", "h", (50, 52)),
+        ("summed_h", "h", (50, 52)),
+        ("cpu_s", "s", (49.9, 51.9)),
+    ):
+        of = row(golden.summary, metric=metric, **where)
+        scale = 3600 if unit == "h" else 1
+        mean = sum(seconds) / 2
+        assert (of.repeats, of.unit) == (2, unit)
+        assert of.mean * scale == pytest.approx(mean)
+        assert of.sd * scale == pytest.approx(2**0.5)
+        assert of.se * scale == pytest.approx(1)
+        assert (of.low * scale, of.high * scale) == pytest.approx((mean - 12.7062, mean + 12.7062), rel=1e-5)
+
+
+def test_all_steps_together_are_summed_run_by_run(golden):
+    """A sum's error is that of sums: steps of one run are not independent of each other."""
+    where = {"mode": "shared", "n": 2, "pipeline": "germline"}
+    of = row(golden.summary, metric="summed_h", step=None, **where)
+    sums = [
+        sum(step.summed_h for step in golden.steps if step.run == run and step.summed_h is not None)
+        for run in ("germline-n2-shared-compact-r1", "germline-n2-shared-compact-r2")
+    ]
+    assert (of.repeats, of.mean) == (2, pytest.approx(fmean(sums)))
+    assert of.sd == pytest.approx(stdev(sums))
+
+
+def test_a_figure_of_one_repeat_has_no_error(golden):
+    own = [each for each in golden.summary if each.pipeline == "tuxedo"]
+    assert {each.repeats for each in own if each.mean is not None} == {1}
+    assert {(each.sd, each.se, each.low, each.high) for each in own} == {(None, None, None, None)}
+
+
+def test_the_summary_has_what_configurations_have(golden):
+    for configuration in golden.configurations:
+        own = [each for each in golden.summary if each.step is None and each.curve_key == configuration.curve_key]
+        for name in ("genomes_per_day", "makespan_s", "cpu_utilisation"):
+            assert row(own, n=configuration.n, metric=name).estimate == getattr(configuration, name)

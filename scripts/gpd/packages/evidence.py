@@ -118,7 +118,7 @@ def _differing(name: str, stored: bytes | None, anew: bytes, to_the_digit: bool 
     Another version may have computed the last digits otherwise.
     """
     if stored is None or stored == anew:  # an earlier version had no table of what it had none of
-        yield from [] if stored or anew.count(b"\n") == 1 else [f"{name}: it is not there"]
+        yield from [] if stored or anew.count(b"\n") == 1 or not to_the_digit else [f"{name}: it is not there"]
         return
     packaged, computed = old_names.table(_rows(stored)), _rows(anew)
     if len(packaged) != len(computed) or any(len(row) != len(set(packaged[0])) for row in packaged):
@@ -144,7 +144,9 @@ def _is_close(one: str, other: str) -> bool:
 
 
 def _not_held(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
-    """Name the columns that one of two versions alone has: of the package, or of who checks it."""
+    """Name the columns, or the table, that one of two versions alone has: of the package, or of who checks it."""
+    if stored is None and anew.count(b"\n") > 1:
+        yield f"{name}: not held, for it is a table of another version"
     if stored is not None and (alone := set(old_names.table(_rows(stored)[:1])[0]) ^ set(_rows(anew)[0])):
         yield f"{name}: not held, for columns of another version: {', '.join(sorted(alone))}"
 

@@ -6,7 +6,7 @@ Numbers come in the unit that the axis names. Text stays text: it can be searche
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
 from textwrap import fill
@@ -22,6 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from gpd.statistics.estimates import Estimate
 from gpd.text.formats import number
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -36,6 +37,7 @@ LONGEST_NAME = 24  # characters
 LEGEND_LINE, HALF_LEGEND_LINE = 52, 26  # characters; a legend of longer names than the latter has one column
 SAMPLES_AT_ONCE = "samples at once (N)"
 STANDARD_ERRORS = "Bars: one standard error of the mean, to both sides; a point without has one repeat."
+WHISKERS = "Lines at a part's top: the 95% confidence interval of its own mean; a part without has one repeat."
 INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
 
 # Okabe and Ito's palette (Color Universal Design, 2008) and a grey: told apart by the colour-blind too. Those that
@@ -122,10 +124,18 @@ class Curve:
 
 @dataclass(frozen=True)
 class Stack:
-    """One bar: what each step took, in the order they are stacked."""
+    """One bar: what each step took, in the order they are stacked, and how far that may be off to each side."""
 
     label: str
     parts: Mapping[str, float]
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+
+def stack_of(label: str, parts: Mapping[str, Estimate]) -> Stack:
+    """A bar of the means that are known, with the half-widths of their intervals."""
+    means = {step: part.mean for step, part in parts.items() if part.mean is not None}
+    errors = {step: half for step, part in parts.items() if (half := part.half_width()) is not None}
+    return Stack(label, means, errors)
 
 
 @dataclass(frozen=True)
@@ -228,6 +238,8 @@ def draw_stacks(
             named = [numbers[step] if height >= highest * 0.06 else "" for height in heights]
             axes.bar_label(bars, named, label_type="center", fontsize=8, color=_ink(colour))
             bottom += heights
+            _draw_whiskers(axes, [stack.errors.get(step) for stack in stacks], bottom, steps.index(step) / len(steps))
+        axes.set_ylim(0)
         axes.set_xticks(range(len(stacks)), [stack.label for stack in stacks])
         room = max(3 - len(stacks), 0) / 2  # a lone bar is no wall
         axes.set_xlim(-0.6 - room, len(stacks) - 0.4 + room)
@@ -306,6 +318,16 @@ def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
         axes.errorbar(x, y, yerr=(y - low, high - y), fmt="none", ecolor=colour, elinewidth=1.2)
     ringed = [point for point in curve.points if point.n == curve.saturation]
     axes.plot([p.n for p in ringed], [p.value for p in ringed], ls="", marker="o", ms=13, mfc="none", mec=colour)
+
+
+def _draw_whiskers(axes: Axes, errors: Sequence[float | None], tops: np.ndarray, at: float) -> None:
+    """The errors of one step, a part `at` of the way across each bar: those of steps stand beside each other."""
+    known = [
+        (x - 0.25 + 0.5 * at, top, error) for x, (top, error) in enumerate(zip(tops, errors, strict=True)) if error
+    ]
+    if known:
+        x, y, error = np.array(known).T
+        axes.errorbar(x, y, yerr=error, fmt="none", ecolor=TEXT, elinewidth=0.9, capsize=2)
 
 
 def _count_axis(axes: Axes, counts: Sequence[int], label: str) -> None:

@@ -1,7 +1,6 @@
 """The tables of a report, as text: steps by N in published style, failures, outputs that differ. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import fmean
 from typing import TypeVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from gpd.records.run_spec import CLUSTER, MODES, CurveKey
 from gpd.statistics.estimates import Estimate
 from gpd.tables import search
 from gpd.tables.collect import Tables
-from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
+from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StreamRow, SummaryRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
 from gpd.text.formats import TimeUnit, counted, listed, number, of_copies, of_reads, some, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
@@ -31,7 +30,7 @@ FEW = {  # repeats
     1: "one repeat, so no interval is known.",
     2: "hardly an interval: of two repeats it is 12.7 standard errors to each side.",
 }
-Of = TypeVar("Of", bound=OfRun | ConfigurationRow)
+Of = TypeVar("Of", bound=OfRun | ConfigurationRow | SummaryRow)
 Counted = TypeVar("Counted", bound=OfRun)
 
 
@@ -95,41 +94,43 @@ def step_numbers(pipeline: str) -> dict[str, str]:
 def step_grids(
     curve_key: CurveKey,
     clock: str,
-    steps: Iterable[StepRow],
+    summary: Iterable[SummaryRow],
     configurations: Iterable[ConfigurationRow],
+    widest: int = WIDEST,
 ) -> list[Grid]:
-    """The published-style table of a curve by one of CLOCKS: rows are steps, columns are N, means over repeats."""
-    own = configurations_of(curve_key, configurations)
-    hours = step_means(curve_key, clock, steps)
-    makespans = [configuration.makespan_s.mean for configuration in own if configuration.makespan_s.mean is not None]
-    longest = max([*makespans, *(hour * SECONDS_PER_HOUR for hour in hours.values())], default=0)
-    unit = unit_for(longest)
-    pages = _pages(own)
+    """The published-style table of a curve by one of CLOCKS: rows are steps, columns are N, means with their errors."""
+    own, times = configurations_of(curve_key, configurations), step_times(curve_key, clock, summary)
+    known = [one.mean for one in (*times.values(), *(each.makespan_s for each in own)) if one.mean is not None]
+    unit = unit_for(max(known, default=0))
+    pages = _pages(own, widest)
     return [
         Grid(
-            caption=f"{CLOCKS[clock]} a step, {unit.name}{_range_of(page) if len(pages) > 1 else ''}{measured_on(own)}",
+            caption=f"{CLOCKS[clock]}, {unit.name}{_range_of(page) if len(pages) > 1 else ''}; {INTERVALS}"
+            f"{measured_on(own)}",
             heads=("step", *(f"N = {configuration.n}" for configuration in page)),
             groups=(
-                Group(tuple(_step_lines(curve_key.pipeline, page, hours, unit))),
-                Group(tuple(_sums(clock, page, hours, unit))),
+                Group(tuple(_step_lines(curve_key.pipeline, page, times, unit))),
+                Group(tuple(_sums(clock, page, times, unit))),
             ),
         )
         for page in pages
     ]
 
 
-def step_means(curve_key: CurveKey, clock: str, steps: Iterable[StepRow]) -> dict[tuple[str, int], float]:
-    """Return the mean over repeats of each step's hours, by step and N; warm-ups are left out."""
-    hours: dict[tuple[str, int], list[float]] = {}
-    for row in rows(curve_key, counted_in(steps)):
-        if (known := getattr(row, clock)) is not None:
-            hours.setdefault((row.step, row.n), []).append(known)
-    return {place: fmean(own) for place, own in hours.items()}
+def step_times(
+    curve_key: CurveKey, clock: str, summary: Iterable[SummaryRow]
+) -> dict[tuple[str | None, int], Estimate]:
+    """The time of each step over repeats, s, by step and N, as far as it is known; of None: all steps together."""
+    return {
+        (row.step, row.n): row.estimate.times(SECONDS_PER_HOUR)
+        for row in rows(curve_key, summary)
+        if row.metric == clock and row.mean is not None
+    }
 
 
-def _pages(configurations: Sequence[ConfigurationRow]) -> list[Sequence[ConfigurationRow]]:
+def _pages(configurations: Sequence[ConfigurationRow], widest: int) -> list[Sequence[ConfigurationRow]]:
     """Part columns evenly where they are too many for one table."""
-    parts = np.array_split(np.arange(len(configurations)), max(-(-len(configurations) // WIDEST), 1))
+    parts = np.array_split(np.arange(len(configurations)), max(-(-len(configurations) // widest), 1))
     return [[configurations[at] for at in part] for part in parts if len(part)]
 
 
@@ -138,37 +139,39 @@ def _range_of(configurations: Sequence[ConfigurationRow]) -> str:
 
 
 def _step_lines(
-    pipeline: str, configurations: Sequence[ConfigurationRow], hours: Mapping[tuple[str, int], float], unit: TimeUnit
+    pipeline: str,
+    configurations: Sequence[ConfigurationRow],
+    times: Mapping[tuple[str | None, int], Estimate],
+    unit: TimeUnit,
 ) -> Iterator[Line]:
     """Lines of the steps in order; a step that ran at no N says so, one that is missing at some N is blank there."""
-    ran = {step for step, _ in hours}
+    ran = {step for step, _ in times}
     for step, place in step_numbers(pipeline).items():
         if step in ran:
-            yield Line(
-                step,
-                tuple(_time(hours.get((step, configuration.n)), unit) for configuration in configurations),
-                number=place,
-            )
+            entries = (_time(times.get((step, configuration.n)), unit) for configuration in configurations)
+            yield Line(step, tuple(entries), number=place)
         elif step not in ALTERNATIVES:
             yield Line(step, tuple(Entry(NOT_RUN) for _ in configurations), number=place)
 
 
-def _time(hours: float | None, unit: TimeUnit) -> Entry:
-    return Entry(unit.show(None if hours is None else hours * SECONDS_PER_HOUR))
+def _time(seconds: Estimate | None, unit: TimeUnit) -> Entry:
+    """A mean time and the half-width of its 95% interval."""
+    known = (None, None) if seconds is None else (seconds.mean, seconds.half_width())
+    mean, error = (None if value is None else unit.of(value) for value in known)
+    return Entry(*with_error(mean, error, least=unit.decimals))
 
 
 def _sums(
     clock: str,
     configurations: Sequence[ConfigurationRow],
-    hours: Mapping[tuple[str, int], float],
+    times: Mapping[tuple[str | None, int], Estimate],
     unit: TimeUnit,
 ) -> Iterator[Line]:
     yield Line("samples failed", tuple(Entry(f"{one.failed} of {one.repeats * one.n}") for one in configurations))
     if clock == "summed_h":
-        sums = ([h for (_, n), h in hours.items() if n == configuration.n] for configuration in configurations)
-        yield Line("total (summed)", tuple(_time(sum(own) if own else None, unit) for own in sums))
+        yield Line("total (summed)", tuple(_time(times.get((None, one.n)), unit) for one in configurations))
     else:
-        yield Line("total (makespan)", tuple(_makespan(configuration, unit) for configuration in configurations))
+        yield Line("total (makespan)", tuple(_time(one.makespan_s, unit) for one in configurations))
     daily = daily_of(configurations[0].pipeline, configurations)
     for column, head in _daily(configurations[0].pipeline, daily):
         estimates = [getattr(configuration, column) for configuration in configurations]
@@ -183,12 +186,6 @@ def _daily(pipeline: str, of_samples: str) -> list[tuple[str, str]]:
     """What a curve gives a day; reads of RNA are no part of a genome, and have no equivalent in human ones."""
     daily = [("genomes_per_day", of_samples), ("gigabases_per_day", "gigabases a day")]
     return [*daily, ("human_30x_per_day", "30x human genomes a day")] if PIPELINES[pipeline].genomes else daily
-
-
-def _makespan(configuration: ConfigurationRow, unit: TimeUnit) -> Entry:
-    known = configuration.makespan_s.mean, configuration.makespan_s.half_width()
-    mean, error = (None if value is None else unit.of(value) for value in known)
-    return Entry(*with_error(mean, error, least=unit.decimals))
 
 
 def mean_entry(of: Estimate) -> Entry:

@@ -379,9 +379,9 @@ def _pipeline(
             Section(
                 label(curve).capitalize(),
                 f"{_saturation(curve, configurations)} {_sentence(about_steady_state(rows(curve, configurations)))}",
-                (step_figure(curve, tables.steps, configurations), timeline_figure(curve, tables.jobs)),
+                (step_figure(curve, tables.summary, configurations), timeline_figure(curve, tables.jobs)),
                 (
-                    *(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, configurations)),
+                    *(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.summary, configurations)),
                     *_present(search_grid(curve, tables)),
                 ),
             )

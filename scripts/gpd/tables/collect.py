@@ -30,8 +30,8 @@ from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, counted_runs
 from gpd.records.study import StudyRecord, read_starts, read_study_record
 from gpd.statistics.estimates import Estimate
-from gpd.tables import columns, faults, rows
-from gpd.tables.columns import ConfigurationRow, JobRow, RunRow, SampleRow, StepRow, StreamRow
+from gpd.tables import columns, faults, over_repeats, rows
+from gpd.tables.columns import ConfigurationRow, JobRow, RunRow, SampleRow, StepRow, StreamRow, SummaryRow
 
 FOLDER = "tables"  # of a study's tables, in its folder
 FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digits
@@ -58,6 +58,7 @@ class Tables:
     steps: Sequence[StepRow]
     runs: Sequence[RunRow]
     configurations: Sequence[ConfigurationRow]
+    summary: Sequence[SummaryRow]
     unfinished: tuple[str, ...]
     records: tuple[RunRecord, ...]
     node: NodeRecord | None = None
@@ -84,13 +85,16 @@ def collect(study: Path, check_clocks: bool = True) -> Tables:
     if any(run.spec.step for run in runs):
         raise CollectError(f"{study}: its runs are single steps: gpd scaling run writes their tables and report")
     of_runs = list(_rows(runs))
-    record = study / node.FILE
+    record, of_steps = study / node.FILE, [step for of_run in of_runs for step in of_run.steps]
+    run_rows = [of_run.run for of_run in of_runs]
+    configurations = rows.configurations(run_rows)
     return Tables(
         jobs=[job for of_run in of_runs for job in of_run.jobs],
         samples=[sample for of_run in of_runs for sample in of_run.samples],
-        steps=[step for of_run in of_runs for step in of_run.steps],
-        runs=[of_run.run for of_run in of_runs],
-        configurations=rows.configurations(of_run.run for of_run in of_runs),
+        steps=of_steps,
+        runs=run_rows,
+        configurations=configurations,
+        summary=over_repeats.summary(configurations, run_rows, of_steps),
         unfinished=unfinished,
         records=tuple(run.record for run in runs),
         node=node.read_node(record) if record.exists() else None,

@@ -343,6 +343,42 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
         return Observation(self.n, daily.mean, daily.se, self.failed, self.failed_data)
 
 
+CONFIGURATION = (  # what repeats that are pooled share
+    *("study", "pipeline", "mode", "binding", "nodes", "n", "sku", "machine", "fraction", "samples_per_genome"),
+)
+
+
+class SummaryRow(Struct, frozen=True, kw_only=True):
+    """A figure of a configuration over its repeats: of one step, or of all together."""
+
+    study: StudyName
+    pipeline: PipelineName
+    mode: ModeName
+    binding: BindingName
+    nodes: NodeCount
+    n: SamplesAtOnce
+    sku: SkuName
+    machine: MachineNumber
+    fraction: Fraction
+    samples_per_genome: SamplesPerGenome
+    step: Annotated[Text, means("The pipeline's step; empty: all of the run.")]
+    metric: Annotated[str, means("The column of steps, or of runs, that it is of; summed_h of a run: over its steps.")]
+    unit: Annotated[Text, means("Its unit; empty: a share, or none.")]
+    repeats: Annotated[int, means("Repeats in which it is known.", "runs")]
+    mean: Annotated[Real, means("Mean over repeats.")]
+    sd: Annotated[Real, means("Sample standard deviation (n - 1); empty: one repeat.")]
+    se: Annotated[Real, means("Standard error, sd / sqrt(n); empty: one repeat.")]
+    low: Annotated[Real, means("The mean's 95% confidence interval begins here, by Student's t; empty: one repeat.")]
+    high: Annotated[Real, means("It ends here.")]
+
+    curve_key = property(_curve_key)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The figure with its errors."""
+        return Estimate(self.repeats, self.mean, self.sd, self.se)
+
+
 # ---- of a scaling study: one step at a time, over its threads ------------------------------------------
 
 Scatter = Annotated[str, means("Into how many shards the step is scattered: none, auto or a number.")]
@@ -456,6 +492,7 @@ ROWS: Mapping[str, type[Struct]] = {
     "steps": StepRow,
     "runs": RunRow,
     "configurations": ConfigurationRow,
+    "summary": SummaryRow,
     "streams": StreamRow,
 }
 SCALING_ROWS: Mapping[str, type[Struct]] = {

@@ -26,7 +26,7 @@ from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.known import most_at_once, whole_sum
 from gpd.statistics.steady_state import Batch, steady_state
 from gpd.tables import streams
-from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
+from gpd.tables.columns import CONFIGURATION, ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
 from gpd.tables.faults import COHORT_DATA, DATA
 from gpd.text.cpu_lists import count_cpus
 from gpd.text.formats import SECONDS_PER_DAY
@@ -45,18 +45,6 @@ SUMMED = (  # of a run: sums over its timed attempts
 OF_RECORD = ("wall_s", "cached", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
 OF_MACHINE = ("cpu_contention", "throttled_s", "thermal_throttles", "mhz_mean")
 AVERAGED = [name for name, kind in get_type_hints(ConfigurationRow).items() if kind is Estimate]
-CONFIGURATION = (
-    "study",
-    "pipeline",
-    "mode",
-    "binding",
-    "nodes",
-    "n",
-    "sku",
-    "machine",
-    "fraction",
-    "samples_per_genome",
-)  # what repeats that are pooled share
 
 
 @dataclass(frozen=True)
