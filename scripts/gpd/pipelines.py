@@ -13,6 +13,19 @@ from gpd.text.formats import of_reads
 GIGABASES_PER_X = 3.1  # of a human genome
 HUMAN_30X_GIGABASES = 30 * GIGABASES_PER_X
 ALIKE = 0.9  # of these: a sample with less is called by its size
+LEAST_ALIKE = 0.1  # of these: from a sample with less nothing of a whole genome follows
+
+
+def human_30x_per_day(gigabases_per_day: float | None, of_a_sample: float | None, fraction: float) -> float | None:
+    """Return how many human genomes at 30x the gigabases of a day are.
+
+    None where the samples that were measured had less than LEAST_ALIKE of one's gigabases, or were a `fraction` of
+    others.
+    """
+    if gigabases_per_day is None or of_a_sample is None or fraction < 1:
+        return None
+    whole = of_a_sample >= LEAST_ALIKE * HUMAN_30X_GIGABASES
+    return gigabases_per_day / HUMAN_30X_GIGABASES if whole else None
 
 
 @dataclass(frozen=True)

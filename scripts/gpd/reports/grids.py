@@ -24,7 +24,6 @@ NOT_RUN = "not run"
 SHORT_DIGEST = 12
 FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
 MOST_RUNS = 4
-STEADY = "steady state"
 INTERVALS = "mean \u00b1 95% half-width over repeats"
 FEW = {  # repeats
     1: "one repeat, so no interval is known.",
@@ -177,8 +176,6 @@ def _sums(
         estimates = [getattr(configuration, column) for configuration in configurations]
         if any(one.mean is not None for one in estimates):
             yield Line(head, tuple(map(mean_entry, estimates)))
-    if any(configuration.steady_genomes_per_day for configuration in configurations):
-        yield Line(f"{daily}, {STEADY}", tuple(map(steady_entry, configurations)))
     yield Line("repeats", tuple(Entry(f"{configuration.repeats:,}") for configuration in configurations))
 
 
@@ -191,26 +188,6 @@ def _daily(pipeline: str, of_samples: str) -> list[tuple[str, str]]:
 def mean_entry(of: Estimate) -> Entry:
     """A mean and the half-width of its 95% interval."""
     return Entry(*with_error(of.mean, of.half_width()))
-
-
-def steady_entry(configuration: ConfigurationRow) -> Entry:
-    """Genomes a day without ramp and tail, and from where to where that may be; blank where it is not known."""
-    value, low, high = (
-        configuration.steady_genomes_per_day,
-        configuration.steady_genomes_per_day_low,
-        configuration.steady_genomes_per_day_high,
-    )
-    if value is None:
-        return Entry("")
-    interval = "" if low is None else f"({number(low)} and more)" if high is None else f"({number(low)}-{number(high)})"
-    return Entry(number(value), interval)
-
-
-def about_steady_state(configurations: Sequence[ConfigurationRow]) -> str:
-    """Say over which N the steady state of a curve is, or why it has none."""
-    if over := [configuration.n for configuration in configurations if configuration.steady_genomes_per_day]:
-        return f"{STEADY}: without ramp and tail of a batch, (N2 - N1) / (T2 - T1) over N = {listed(map(str, over))}"
-    return f"{STEADY}: not known, for it takes two N that fill the machine, without failed samples"
 
 
 def few_repeats(configurations: Iterable[ConfigurationRow]) -> tuple[str, ...]:
@@ -250,29 +227,34 @@ CONFIGURATION_FIGURES = {
     "makespan, s": "makespan_s",
     "CPU utilisation": "cpu_utilisation",
 }
-OF_A_SHARE = {"samples/day": "genomes_per_day"} | {  # of the reads: whole genomes were not measured
-    head: name for head, name in CONFIGURATION_FIGURES.items() if head not in ("genomes/day", "30x human/day")
-}
 
 
 def configurations_grid(curve_key: CurveKey, configurations: Iterable[ConfigurationRow]) -> Grid:
     """What a curve came to, a row an N: means over its repeats with their intervals."""
     shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
     own = configurations_of(curve_key, configurations)
-    figures = OF_A_SHARE if any(configuration.fraction < 1 for configuration in own) else CONFIGURATION_FIGURES
-    steady = [f"{STEADY}/day"] if any(configuration.steady_genomes_per_day for configuration in own) else []
+    figures = _figures(own)
     rows: list[tuple[str | Entry, ...]] = [
         (
             *(str(configuration.n), str(configuration.repeats), _failed_of(configuration)),
             *(mean_entry(getattr(configuration, name)) for name in figures.values()),
-            *(steady_entry(configuration) for _ in steady),
             *(_share(configuration.node_efficiency) for _ in shares),
         )
         for configuration in own
     ]
     caption = f"{curve_key.pipeline}, {label(curve_key)}: {INTERVALS}{measured_on(own)}"
-    notes = (*few_repeats(own), about_steady_state(own))
-    return Grid(caption, ("N", "runs", "failed", *figures, *steady, *shares), (group(rows),), notes, words=0)
+    return Grid(caption, ("N", "runs", "failed", *figures, *shares), (group(rows),), few_repeats(own), words=0)
+
+
+def _figures(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:
+    """The figures of a curve by their heads: of parts of genomes' reads no whole genomes, and no human ones."""
+    parts = any(configuration.fraction < 1 for configuration in configurations)
+    human = any(configuration.human_30x_per_day.mean is not None for configuration in configurations)
+    return {
+        "samples/day" if parts and head == "genomes/day" else head: name
+        for head, name in CONFIGURATION_FIGURES.items()
+        if human or name != "human_30x_per_day"
+    }
 
 
 def _failed_of(configuration: ConfigurationRow) -> str:

@@ -36,6 +36,7 @@ from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import TimeUnit, counted, unit_for
 
 PERCENT = 100
+RINGS = "A ring marks the saturation point; there is none where the largest N that was tried is the best."
 SHARED = "all samples"
 
 
@@ -72,7 +73,12 @@ def throughput_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence
     """Genomes a day against N, a line for each curve, saturation points ringed."""
     curves = [_curve(curve_key, points, "genomes_per_day", rings=True) for curve_key in lines]
     daily = daily_of(pipeline, points)
-    return _against_n(f"{pipeline}-throughput", daily, curves, "A ring marks the saturation point.")
+    return _against_n(
+        f"{pipeline}-throughput",
+        daily,
+        curves,
+        RINGS,
+    )
 
 
 def utilisation_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> ReportFigure:
@@ -122,7 +128,8 @@ def _curve(
         if one.mean is not None
     )
     saturation = saturation_of(curve_key, points) if rings else None
-    return Curve(label(curve_key), tuple(drawn), saturation.best_n if saturation else None)
+    best_n = saturation.best_n if saturation else None
+    return Curve(label(curve_key), tuple(drawn), None if best_n == max(estimates, default=None) else best_n)
 
 
 # --------------------------------------------------------------------------------------------- stacks

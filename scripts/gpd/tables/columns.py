@@ -186,16 +186,13 @@ CLOCKS = {"elapsed_h": "Elapsed step time", "summed_h": "Summed step time"}  # o
 
 GENOMES = means("24 x samples that succeeded / makespan in hours.", "1/d")
 GIGABASES = means("24 x gigabases of those samples / makespan in hours.", "Gb/d")
-HUMAN = means("Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb; empty: of a share of the reads.", "1/d")
+HUMAN = means(
+    "Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb; empty: samples are less than a tenth of one.", "1/d"
+)
 MAKESPAN = means(
     "First start of a step's job to the last end, reference and QC outside; in mode cluster and over hosts wall_s; "
     "empty: a stream, whose figures are in streams.",
     "s",
-)
-STEADY = means(
-    "Without ramp and tail: 24 h x (N2 - N1) / (T2 - T1) of makespans T over the N that fill the machine, the same in "
-    "all their rows; empty: this N, or fewer than two, do not.",
-    "1/d",
 )
 CPU_UTILISATION = means("CPU time of the tools / (usable threads x makespan).")
 USABLE_THREADS = means(
@@ -330,9 +327,6 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     cpu_s_per_gigabase: Annotated[Estimate, CPU_A_GIGABASE]
     disk_per_sample_mib: Annotated[Estimate, DISK_A_SAMPLE]
     node_efficiency: Annotated[Real, NODE_EFFICIENCY]
-    steady_genomes_per_day: Annotated[Real, STEADY]
-    steady_genomes_per_day_low: Annotated[Real, means("Its 95% interval begins here; empty: one repeat.", "1/d")]
-    steady_genomes_per_day_high: Annotated[Real, means("It ends here; empty: no end to be named.", "1/d")]
 
     curve_key = property(_curve_key)
 

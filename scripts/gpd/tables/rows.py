@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 from msgspec import structs
 
 from gpd.outcomes import Outcome, Process, Run, owner
-from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
+from gpd.pipelines import ALTERNATIVES, human_30x_per_day
 from gpd.records.binding import Binding, is_unbound
 from gpd.records.host import Host
 from gpd.records.ledger import Attempt, Clock, last_attempts, one_clock
@@ -24,7 +24,6 @@ from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.known import most_at_once, whole_sum
-from gpd.statistics.steady_state import Batch, steady_state
 from gpd.tables import streams
 from gpd.tables.columns import CONFIGURATION, ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
 from gpd.tables.faults import COHORT_DATA, DATA
@@ -225,7 +224,7 @@ def _run(
         gigabases=total,
         input_mib=input_mib,
         gigabases_per_day=gigabases_per_day,
-        human_30x_per_day=_over(gigabases_per_day if run.spec.fraction == 1 else None, HUMAN_30X_GIGABASES),
+        human_30x_per_day=human_30x_per_day(gigabases_per_day, _over(total, len(whole)), run.spec.fraction),
         usable_threads=threads,
         smt=_smt(record),
         cpu_utilisation=_over(sums["cpu_s"], threads * makespan_s if makespan_s else None),
@@ -316,32 +315,10 @@ def configurations(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
     pooled = [
         structs.replace(configuration(list(own)), continued=continued[key]) for key, own in groupby(counted, key=place)
     ]
-    found = _with_steady_state(pooled, counted)
     return [
-        structs.replace(configuration, node_efficiency=_node_efficiency(configuration, found))
-        for configuration in found
+        structs.replace(configuration, node_efficiency=_node_efficiency(configuration, pooled))
+        for configuration in pooled
     ]
-
-
-def _with_steady_state(configurations: Iterable[ConfigurationRow], runs: Sequence[RunRow]) -> list[ConfigurationRow]:
-    """The configurations with the slope of their curve, where they are among the N that it is over."""
-    found = []
-    for configuration in configurations:
-        curve = [
-            Batch(run.n, run.repeat, run.makespan_s, run.cpu_utilisation)
-            for run in runs
-            if (run.curve_key, run.sku) == (configuration.curve_key, configuration.sku)
-            and run.makespan_s
-            and not run.failed
-        ]
-        steady = steady_state(curve)
-        if steady is None or configuration.n not in steady.numbers:
-            found.append(configuration)
-            continue
-        names = ("steady_genomes_per_day", "steady_genomes_per_day_low", "steady_genomes_per_day_high")
-        values = (steady.daily, steady.low, steady.high)
-        found.append(structs.replace(configuration, **dict(zip(names, values, strict=True))))
-    return found
 
 
 def _node_efficiency(configuration: ConfigurationRow, configurations: Iterable[ConfigurationRow]) -> float | None:
@@ -369,9 +346,6 @@ def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
         failed=sum(run.failed for run in runs),
         failed_data=sum(run.failed_data for run in runs),
         node_efficiency=None,
-        steady_genomes_per_day=None,
-        steady_genomes_per_day_low=None,
-        steady_genomes_per_day_high=None,
     )
 
 
