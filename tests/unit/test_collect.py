@@ -25,6 +25,7 @@ from rich.console import Console
 
 from gpd.commands import report
 from gpd.errors import GpdError
+from gpd.pipelines import human_30x_per_day
 from gpd.records.decoding import decode
 from gpd.records.ledger import Attempt, LedgerWarning
 from gpd.records.run import RunRecord, read_run, read_spec
@@ -93,7 +94,7 @@ def test_a_run_by_hand(golden, run):
     assert run.genomes_per_day == pytest.approx(succeeded * DAY_S / makespan_s)
     assert run.gigabases == pytest.approx(gigabases)
     assert run.gigabases_per_day == pytest.approx(gigabases * DAY_S / makespan_s)
-    assert run.human_30x_per_day == pytest.approx(gigabases * DAY_S / makespan_s / 93)
+    assert run.human_30x_per_day is None  # a tenth of a genome is 9.3 Gb
     assert run.cpu_s == pytest.approx(cpu_s)
     assert run.cpu_utilisation == pytest.approx(cpu_s / (2 * makespan_s))
     assert run.cpu_s_per_gigabase == pytest.approx(cpu_s / gigabases)
@@ -144,7 +145,6 @@ def test_a_point_by_hand(golden, point):
         "makespan_s": makespans,
         "genomes_per_day": [DAY_S * n / s for n, s in zip(genomes, makespans, strict=True)],
         "gigabases_per_day": [DAY_S * g / s for g, s in zip(gigabases, makespans, strict=True)],
-        "human_30x_per_day": [DAY_S * g / s / 93 for g, s in zip(gigabases, makespans, strict=True)],
         "cpu_utilisation": [c / 2 / s for c, s in zip(cpu, makespans, strict=True)],
         "cpu_s_per_gigabase": [c / g for c, g in zip(cpu, gigabases, strict=True)],
     }
@@ -831,3 +831,9 @@ def test_the_summary_has_what_configurations_have(golden):
         own = [each for each in golden.summary if each.step is None and each.curve_key == configuration.curve_key]
         for name in ("genomes_per_day", "makespan_s", "cpu_utilisation"):
             assert row(own, n=configuration.n, metric=name).estimate == getattr(configuration, name)
+
+
+@pytest.mark.parametrize(("of_a_sample", "daily"), [(9.3, 2.0), (93.0, 2.0), (9.29, None), (None, None)])
+def test_samples_of_less_than_a_tenth_of_a_genome_are_not_counted_as_human_ones(of_a_sample, daily):
+    assert human_30x_per_day(186.0, of_a_sample, 1.0) == daily
+    assert human_30x_per_day(186.0, of_a_sample, 0.5) is None

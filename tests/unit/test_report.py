@@ -158,8 +158,8 @@ def test_a_small_genome_does_not_pass_for_a_human_one(findings):
     headline = findings.headlines[0]
     assert (headline.best.text, headline.best.error) == ("1,351", "± 235")
     assert headline.counts == "genomes a day, of 0.040 gigabases each"
-    assert ("0.581", "human genomes at 30x a day") in [(entry.text, name) for entry, name in headline.others]
-    assert "not whole human genomes: a sample has 0.043% of the bases" in headline.scale
+    assert [name for _, name in headline.others] == ["gigabases a day"]
+    assert headline.scale.startswith("These are no human genomes: a sample has 0.043% of the bases")
     assert headline.reached.startswith("N = 2 samples at once, shared workflow, compact binding, on AMD EPYC 7763")
 
 
@@ -525,5 +525,5 @@ def test_a_mean_has_the_decimals_of_its_error(mean, error, shown):
     assert formats.with_error(mean, error) == shown
 
 
-def test_the_method_has_twelve_lines(findings):
-    assert len(findings.sections[-1].lines) == 12
+def test_the_method_has_eleven_lines(findings):
+    assert len(findings.sections[-1].lines) == 11
