@@ -213,17 +213,20 @@ def test_one_repeat_has_no_error(findings):
 def test_a_missing_value_is_blank(golden, written):
     where = {"step": "mark_duplicates", "n": 2, "mode": "shared"}
     html, plain = written(replace(golden, steps=changed(golden.steps, where, elapsed_h=None)))
-    assert row(plain, "mark_duplicates") == ["4.1", ""]
+    assert row(plain, "mark_duplicates") == ["4.1 ± 1.9", ""]
     assert row(plain, "realign_indels") == ["not run", "not run"]
     for text in (html, plain):
         assert not re.search(r"\bnan\b|<NA>|&lt;NA|\bNone\b", text)
 
 
-def test_times_are_means_over_repeats_without_the_warm_up(golden, plain):
+def test_times_are_means_over_repeats_with_their_half_widths_without_the_warm_up(golden, plain):
     own = [one for one in golden.steps if (one.mode, one.step, one.n) == ("shared", "haplotype_caller", 1)]
     counting = [one.elapsed_h for one in own if not one.warm_up]
     assert len(counting) == 2 < len(own)
-    assert row(plain, "haplotype_caller")[0] == f"{fmean(counting) * 3600:.1f}"
+    first, second = (hours * 3600 for hours in counting)
+    # Student's t of one degree of freedom is 12.7062; the standard error of two is half of what they differ by
+    half = 12.7062 * abs(first - second) / 2
+    assert row(plain, "haplotype_caller")[0] == f"{fmean((first, second)):.1f} ± {half:.1f}"
 
 
 @pytest.mark.deep
@@ -438,7 +441,7 @@ def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
         for at in range(100)
         for job in own
     ]
-    shown = study_figures.timeline_figure(CurveKey("germline", "shared", "compact"), many)
+    shown = study_figures.timeline_figure(CurveKey("germline", "shared", "compact"), many, golden.steps)
     assert f"The longest 1,500 of {len(many):,} bars are shown." in shown.note
     assert shown.drawing.svg.count("<path") < 1600
 

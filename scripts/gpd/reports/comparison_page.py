@@ -16,6 +16,7 @@ from gpd.comparison.results import (
     Results,
     Side,
     same_size,
+    steps_of,
 )
 from gpd.pipelines import PIPELINES
 from gpd.reports.figures import INTERVALS, Curve, CurvePoint, Stack, draw_curves, draw_stacks
@@ -83,7 +84,7 @@ def _steps(sides: Sequence[Side], rows: ConfigurationRows, at: int) -> ReportFig
     clock = ELAPSED if any(side.published for side in sides) else SUMMED
     a_gigabase = not same_size(*results)
     column = A_GIGABASE[clock] if a_gigabase else clock
-    steps = step_numbers(rows.common.pipeline)
+    steps = step_numbers(rows.common.pipeline, steps_of(results))
     hours = [
         {step: mean for step in steps if (mean := one.estimate(Metric(column, step)).mean) is not None}
         for one in results

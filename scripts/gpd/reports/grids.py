@@ -1,16 +1,15 @@
 """The tables of a report, as text: steps by N in published style, failures, outputs that differ. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import fmean
 from typing import TypeVar
 
 import numpy as np
 
 from gpd.comparison.agreement import Disagreement
-from gpd.pipelines import ALTERNATIVES, PIPELINES
+from gpd.pipelines import ALTERNATIVES, PIPELINES, in_order
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import CLUSTER, MODES, CurveKey
-from gpd.statistics.estimates import Estimate
+from gpd.statistics.estimates import Estimate, estimate
 from gpd.tables import search
 from gpd.tables.collect import Tables
 from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
@@ -58,10 +57,10 @@ def configurations_of(curve_key: CurveKey, configurations: Iterable[Configuratio
 
 
 def all_curves(configurations: Iterable[ConfigurationRow | OfRun]) -> list[CurveKey]:
-    """Return the curve of a study: pipelines in the order of their steps, `shared` before `independent`."""
+    """Return the curves of a study: our pipelines first, `shared` before `independent`."""
 
     def place(curve: CurveKey) -> tuple:
-        return list(PIPELINES).index(curve.pipeline), curve.mode != "shared", curve.binding, curve.nodes
+        return in_order(curve.pipeline), curve.mode != "shared", curve.binding, curve.nodes
 
     return sorted({configuration.curve_key for configuration in configurations}, key=place)
 
@@ -82,11 +81,18 @@ def daily_of(pipeline: str, table: Iterable[RunRow | ConfigurationRow]) -> str:
     return PIPELINES[pipeline].daily_of(min((row.fraction for row in table), default=1.0))
 
 
-def step_numbers(pipeline: str) -> dict[str, str]:
-    """Number the steps of a pipeline; what stands in another's place has a letter."""
-    named = [step for step in PIPELINES[pipeline].steps if step not in ALTERNATIVES]
+def step_numbers(pipeline: str, ran: Iterable[str]) -> dict[str, str]:
+    """Number the steps of a pipeline; what stands in another's place has a letter. Of a workflow that is not ours the
+    steps are those that ran."""
+    steps = PIPELINES[pipeline].steps or tuple(dict.fromkeys(ran))
+    named = [step for step in steps if step not in ALTERNATIVES or pipeline not in PIPELINES]
     numbers = {step: str(at) for at, step in enumerate(named, 1)}
-    return {step: numbers.get(step, "h") for step in PIPELINES[pipeline].steps}
+    return {step: numbers.get(step, "h") for step in steps}
+
+
+def steps_in(curve_key: CurveKey, steps: Iterable[StepRow]) -> list[str]:
+    """The steps of a curve, in the order in which its runs have them."""
+    return list(dict.fromkeys(row.step for row in rows(curve_key, steps)))
 
 
 # ------------------------------------------------------------------------------------------ steps by N
@@ -100,9 +106,10 @@ def step_grids(
 ) -> list[Grid]:
     """The published-style table of a curve by one of CLOCKS: rows are steps, columns are N, means over repeats."""
     own = configurations_of(curve_key, configurations)
-    hours = step_means(curve_key, clock, steps)
+    hours = step_estimates(curve_key, clock, steps)
     makespans = [configuration.makespan_s.mean for configuration in own if configuration.makespan_s.mean is not None]
-    longest = max([*makespans, *(hour * SECONDS_PER_HOUR for hour in hours.values())], default=0)
+    means = [one.mean * SECONDS_PER_HOUR for one in hours.values() if one.mean is not None]
+    longest = max([*makespans, *means], default=0)
     unit = unit_for(longest)
     pages = _pages(own)
     return [
@@ -118,13 +125,19 @@ def step_grids(
     ]
 
 
-def step_means(curve_key: CurveKey, clock: str, steps: Iterable[StepRow]) -> dict[tuple[str, int], float]:
-    """Return the mean over repeats of each step's hours, by step and N; warm-ups are left out."""
+def step_estimates(curve_key: CurveKey, clock: str, steps: Iterable[StepRow]) -> dict[tuple[str, int], Estimate]:
+    """Return each step's hours over repeats, by step and N, where any is known; warm-ups are left out."""
     hours: dict[tuple[str, int], list[float]] = {}
     for row in rows(curve_key, counted_in(steps)):
         if (known := getattr(row, clock)) is not None:
             hours.setdefault((row.step, row.n), []).append(known)
-    return {place: fmean(own) for place, own in hours.items()}
+    return {place: estimate(own) for place, own in hours.items()}
+
+
+def step_means(curve_key: CurveKey, clock: str, steps: Iterable[StepRow]) -> dict[tuple[str, int], float]:
+    """Return the mean over repeats of each step's hours, by step and N."""
+    found = step_estimates(curve_key, clock, steps)
+    return {place: one.mean for place, one in found.items() if one.mean is not None}
 
 
 def _pages(configurations: Sequence[ConfigurationRow]) -> list[Sequence[ConfigurationRow]]:
@@ -138,19 +151,29 @@ def _range_of(configurations: Sequence[ConfigurationRow]) -> str:
 
 
 def _step_lines(
-    pipeline: str, configurations: Sequence[ConfigurationRow], hours: Mapping[tuple[str, int], float], unit: TimeUnit
+    pipeline: str,
+    configurations: Sequence[ConfigurationRow],
+    hours: Mapping[tuple[str, int], Estimate],
+    unit: TimeUnit,
 ) -> Iterator[Line]:
     """Lines of the steps in order; a step that ran at no N says so, one that is missing at some N is blank there."""
-    ran = {step for step, _ in hours}
-    for step, place in step_numbers(pipeline).items():
+    ran = dict.fromkeys(step for step, _ in hours)
+    for step, place in step_numbers(pipeline, ran).items():
         if step in ran:
             yield Line(
                 step,
-                tuple(_time(hours.get((step, configuration.n)), unit) for configuration in configurations),
+                tuple(_hours(hours.get((step, configuration.n)), unit) for configuration in configurations),
                 number=place,
             )
         elif step not in ALTERNATIVES:
             yield Line(step, tuple(Entry(NOT_RUN) for _ in configurations), number=place)
+
+
+def _hours(hours: Estimate | None, unit: TimeUnit) -> Entry:
+    """A mean of hours and the half-width of its 95% interval, in the table's unit."""
+    known = (None, None) if hours is None else (hours.mean, hours.half_width())
+    mean, error = (None if value is None else unit.of(value * SECONDS_PER_HOUR) for value in known)
+    return Entry(*with_error(mean, error, least=unit.decimals))
 
 
 def _time(hours: float | None, unit: TimeUnit) -> Entry:
@@ -160,12 +183,15 @@ def _time(hours: float | None, unit: TimeUnit) -> Entry:
 def _sums(
     clock: str,
     configurations: Sequence[ConfigurationRow],
-    hours: Mapping[tuple[str, int], float],
+    hours: Mapping[tuple[str, int], Estimate],
     unit: TimeUnit,
 ) -> Iterator[Line]:
     yield Line("samples failed", tuple(Entry(f"{one.failed} of {one.repeats * one.n}") for one in configurations))
     if clock == "summed_h":
-        sums = ([h for (_, n), h in hours.items() if n == configuration.n] for configuration in configurations)
+        sums = (
+            [one.mean for (_, n), one in hours.items() if n == configuration.n and one.mean is not None]
+            for configuration in configurations
+        )
         yield Line("total (summed)", tuple(_time(sum(own) if own else None, unit) for own in sums))
     else:
         yield Line("total (makespan)", tuple(_makespan(configuration, unit) for configuration in configurations))
@@ -253,7 +279,7 @@ CONFIGURATION_FIGURES = {
     "makespan, s": "makespan_s",
     "CPU utilisation": "cpu_utilisation",
 }
-OF_A_SHARE = {"samples/day": "genomes_per_day"} | {  # of the reads: whole genomes were not measured
+OF_A_SHARE = {"samples/day": "genomes_per_day"} | {  # of the reads, or of another workflow: no whole genomes
     head: name for head, name in CONFIGURATION_FIGURES.items() if head not in ("genomes/day", "30x human/day")
 }
 
@@ -262,7 +288,8 @@ def configurations_grid(curve_key: CurveKey, configurations: Iterable[Configurat
     """What a curve came to, a row an N: means over its repeats with their intervals."""
     shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
     own = configurations_of(curve_key, configurations)
-    figures = OF_A_SHARE if any(configuration.fraction < 1 for configuration in own) else CONFIGURATION_FIGURES
+    of_samples = curve_key.pipeline not in PIPELINES or any(configuration.fraction < 1 for configuration in own)
+    figures = OF_A_SHARE if of_samples else CONFIGURATION_FIGURES
     steady = [f"{STEADY}/day"] if any(configuration.steady_genomes_per_day for configuration in own) else []
     rows: list[tuple[str | Entry, ...]] = [
         (

@@ -80,7 +80,7 @@ def write(
 def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequence[PublishedCurve]) -> Page:
     """Say what the tables of a study say. The same tables give the same page."""
     records, curve_keys = tables.records, searched_curves(tables)
-    pipelines = [pipeline for pipeline in PIPELINES if any(curve.pipeline == pipeline for curve in curve_keys)]
+    pipelines = list(dict.fromkeys(curve.pipeline for curve in curve_keys))
     machines, software = host_grid(records), software_grid(records)
     return Page(
         title=f"Throughput of {listed(dict.fromkeys(run.study for run in tables.runs)) or 'no run has ended'}",
@@ -379,7 +379,7 @@ def _pipeline(
             Section(
                 label(curve).capitalize(),
                 f"{_saturation(curve, configurations)} {_sentence(about_steady_state(rows(curve, configurations)))}",
-                (step_figure(curve, tables.steps, configurations), timeline_figure(curve, tables.jobs)),
+                (step_figure(curve, tables.steps, configurations), timeline_figure(curve, tables.jobs, tables.steps)),
                 (
                     *(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, configurations)),
                     *_present(search_grid(curve, tables)),

@@ -29,6 +29,7 @@ from gpd.reports.grids import (
     rows,
     step_means,
     step_numbers,
+    steps_in,
 )
 from gpd.statistics.saturation import Saturation, find_saturation
 from gpd.tables.columns import ConfigurationRow, JobRow, StepRow
@@ -136,7 +137,7 @@ def step_figure(curve_key: CurveKey, steps: Sequence[StepRow], points: Sequence[
     counts = sorted({n for _, n in hours})
     seconds = {key: hour * SECONDS_PER_HOUR / key[1] for key, hour in hours.items()}
     unit = unit_for(max(sum(s for (_, n), s in seconds.items() if n == count) for count in counts))
-    numbers = step_numbers(curve_key.pipeline)
+    numbers = step_numbers(curve_key.pipeline, steps_in(curve_key, steps))
     stacks = [
         Stack(str(n), {step: unit.of(seconds[step, n]) for step in numbers if (step, n) in seconds}) for n in counts
     ]
@@ -158,7 +159,7 @@ def step_figure(curve_key: CurveKey, steps: Sequence[StepRow], points: Sequence[
 # ------------------------------------------------------------------------------------------- timeline
 
 
-def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow]) -> ReportFigure:
+def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow], steps: Sequence[StepRow]) -> ReportFigure:
     """Which job held which CPU in one run: the largest N's first repeat. Without allocations: in lanes by sample."""
     own = [job for job in rows(curve_key, counted_in(jobs)) if job.timed]
     if not own:
@@ -185,7 +186,7 @@ def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow]) -> ReportFigure
         bars,
         lanes,
         (f"{unit.name} since the first job", "CPU" if allocated else ""),
-        step_numbers(curve_key.pipeline),
+        step_numbers(curve_key.pipeline, steps_in(curve_key, steps)),
     )
     return ReportFigure(" ".join(_about_timeline(held, ended, len(bars), allocated)), drawing)
 

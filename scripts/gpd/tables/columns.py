@@ -43,7 +43,7 @@ def _curve_key(row: Any) -> CurveKey:
 # ---- rows --------------------------------------------------------------------------------------------
 
 StudyName = Annotated[str, means("The study.")]
-PipelineName = Annotated[str, means("germline or tuxedo.")]
+PipelineName = Annotated[str, means("germline, tuxedo, or the name of a workflow that is not ours.")]
 ModeName = Annotated[
     str,
     means(
@@ -343,6 +343,24 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
         return Observation(self.n, daily.mean, daily.se, self.failed, self.failed_data)
 
 
+class StepTimesRow(Struct, frozen=True, kw_only=True):
+    """What the repeats of a configuration took in a step; each Estimate is three columns: mean, sd and se."""
+
+    study: StudyName
+    pipeline: PipelineName
+    mode: ModeName
+    binding: BindingName
+    nodes: NodeCount
+    n: SamplesAtOnce
+    sku: SkuName
+    machine: MachineNumber
+    step: StepName
+    repeats: Annotated[int, means("Repeats that ended, count, and went through the step.", "runs")]
+    elapsed_s: Annotated[Estimate, means("From its first job's start to its last job's end, over all samples.", "s")]
+    summed_s: Annotated[Estimate, means("Sum of its jobs' wall times, failed attempts included.", "s")]
+    job_s: Annotated[Estimate, means("The same, for each of its jobs.", "s")]
+
+
 # ---- of a scaling study: one step at a time, over its threads ------------------------------------------
 
 Scatter = Annotated[str, means("Into how many shards the step is scattered: none, auto or a number.")]
@@ -458,6 +476,8 @@ ROWS: Mapping[str, type[Struct]] = {
     "configurations": ConfigurationRow,
     "streams": StreamRow,
 }
+# made from the tables above, so that no results package needs to hold it
+DERIVED: Mapping[str, tuple[Column, ...]] = {"step_times": columns_of(StepTimesRow)}
 SCALING_ROWS: Mapping[str, type[Struct]] = {
     "runs": ScalingRun,
     "configurations": ScalingConfiguration,
