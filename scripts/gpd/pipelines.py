@@ -1,12 +1,13 @@
 """The pipelines: their steps, what of their results is compared, what scales with threads.
 
-All in which pipelines differ for the lab is here.
+All in which pipelines differ for the lab is here. A workflow that is not ours is a pipeline of which no more than its
+name is known: its steps stand in the records of its runs.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 from gpd.text.formats import of_reads
 
@@ -51,7 +52,7 @@ class Pipeline:
     configuration choose. `of_cohort` are steps that take all samples at once, whatever the configuration.
     """
 
-    name: Literal["germline", "tuxedo"]
+    name: str
     steps: tuple[str, ...]
     unavoidable: frozenset[str]
     scaling: Mapping[str, int]
@@ -148,7 +149,22 @@ TUXEDO = Pipeline(
     of_cohort=frozenset({"merge", "differential_expression", "visualize"}),
 )
 
-PIPELINES: Mapping[str, Pipeline] = {pipeline.name: pipeline for pipeline in (GERMLINE, TUXEDO)}
+
+class Pipelines(dict[str, Pipeline]):
+    """Ours by name. Any other name is that of a workflow that is not ours, of which nothing else is known."""
+
+    def __missing__(self, name: str) -> Pipeline:
+        return Pipeline(name, (), frozenset(), {}, "samples a day", (), {})
+
+
+PIPELINES = Pipelines({pipeline.name: pipeline for pipeline in (GERMLINE, TUXEDO)})
+
+
+def in_order(name: str) -> tuple[int, str]:
+    """Where a pipeline stands in a list: ours in their order, then others by name."""
+    return (list(PIPELINES).index(name), "") if name in PIPELINES else (len(PIPELINES), name)
+
+
 ALTERNATIVES = frozenset(chain.from_iterable(pipeline.alternatives for pipeline in PIPELINES.values()))
 UNAVOIDABLE = frozenset(chain.from_iterable(pipeline.unavoidable for pipeline in PIPELINES.values()))
 

@@ -217,7 +217,8 @@ def test_parquet_says_units_and_meanings(golden, tmp_path):
 def test_a_table_is_replaced_at_once_or_not_at_all(golden, tmp_path, monkeypatch):
     collect.write(golden, tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert set(before) == {f"{table}.{kind}" for table in columns.TABLES for kind in ("tsv", "parquet")}
+    every = {**columns.TABLES, **columns.DERIVED}
+    assert set(before) == {f"{table}.{kind}" for table in every for kind in ("tsv", "parquet")}
 
     def half(frame, path, **options):
         Path(path).write_text("study\tce")

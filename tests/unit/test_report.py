@@ -27,7 +27,7 @@ from gpd.reports import figures, report, study_figures
 from gpd.reports.page import HTML
 from gpd.reports.report import find
 from gpd.statistics.estimates import Estimate
-from gpd.tables import collect, over_repeats
+from gpd.tables import collect
 from gpd.text import formats
 from gpd.text.cpu_lists import parse_cpus
 
@@ -78,12 +78,6 @@ def written(tmp_path):
         return html, text_of(html)
 
     return write
-
-
-def with_steps(tables: collect.Tables, steps: Sequence[Struct]) -> collect.Tables:
-    """The study, had its steps been these."""
-    summary = over_repeats.summary(tables.configurations, tables.runs, steps)
-    return replace(tables, steps=steps, summary=summary)
 
 
 def changed(rows: Sequence[Struct], where: dict, **values) -> list[Struct]:
@@ -218,25 +212,28 @@ def test_one_repeat_has_no_error(findings):
 @pytest.mark.deep
 def test_a_missing_value_is_blank(golden, written):
     where = {"step": "mark_duplicates", "n": 2, "mode": "shared"}
-    html, plain = written(with_steps(golden, changed(golden.steps, where, elapsed_h=None)))
+    html, plain = written(replace(golden, steps=changed(golden.steps, where, elapsed_h=None)))
     assert row(plain, "mark_duplicates") == ["4.1 \u00b1 1.9", ""]
     assert row(plain, "realign_indels") == ["not run", "not run"]
     for text in (html, plain):
         assert not re.search(r"\bnan\b|<NA>|&lt;NA|\bNone\b", text)
 
 
-def test_times_are_means_over_repeats_without_the_warm_up(golden, plain):
+def test_times_are_means_over_repeats_with_their_half_widths_without_the_warm_up(golden, plain):
     own = [one for one in golden.steps if (one.mode, one.step, one.n) == ("shared", "haplotype_caller", 1)]
     counting = [one.elapsed_h for one in own if not one.warm_up]
     assert len(counting) == 2 < len(own)
-    assert row(plain, "haplotype_caller")[0].startswith(f"{fmean(counting) * 3600:.1f} \u00b1 ")
+    first, second = (hours * 3600 for hours in counting)
+    # Student's t of one degree of freedom is 12.7062; the standard error of two is half of what they differ by
+    half = 12.7062 * abs(first - second) / 2
+    assert row(plain, "haplotype_caller")[0] == f"{fmean((first, second)):.1f} ± {half:.1f}"
 
 
 @pytest.mark.deep
 def test_a_step_in_place_of_others_is_shown_where_it_ran(golden, plain, written):
     assert "hard_filter" not in plain
     steps = changed(golden.steps, {"step": "variant_recalibration"}, step="hard_filter")
-    _, plain = written(with_steps(golden, steps))
+    _, plain = written(replace(golden, steps=steps))
     assert set(row(plain, "variant_recalibration")) == {"not run"}
     assert "" not in row(plain, "hard_filter")
 
@@ -444,7 +441,7 @@ def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
         for at in range(100)
         for job in own
     ]
-    shown = study_figures.timeline_figure(CurveKey("germline", "shared", "compact"), many)
+    shown = study_figures.timeline_figure(CurveKey("germline", "shared", "compact"), many, golden.steps)
     assert f"The longest 1,500 of {len(many):,} bars are shown." in shown.note
     assert shown.drawing.svg.count("<path") < 1600
 

@@ -76,8 +76,19 @@ class Results:
         return ratio(self.estimate(metric), other.estimate(metric))
 
 
+def steps_of(results: Iterable[Results]) -> list[str]:
+    """The steps that results have, in their order."""
+    return list(dict.fromkeys(metric.step for one in results for metric in one.estimates if metric.step))
+
+
 def same_size(*results: Results) -> bool:
-    """Tell whether samples have as many gigabases as those of the first; what is not known may be anything."""
+    """Tell whether samples have as many gigabases as those of the first; what is not known may be anything.
+
+    Where all drew the same samples these are of one size, known or not.
+    """
+    draws = {frozenset(draw for values in one.by_draw.values() for draw in values) for one in results}
+    if len(draws) == 1 and draws != {frozenset()}:
+        return True
     sizes = [one.gigabases for one in results]
     return len(sizes) < 2 or all(
         size and sizes[0] and max(size, sizes[0]) / min(size, sizes[0]) - 1 <= SAME_SIZE for size in sizes

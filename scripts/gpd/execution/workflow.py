@@ -70,11 +70,12 @@ def command(
     configfiles: Sequence[Path],
     extra: Sequence[str],
     options: Sequence[str] = (),
+    snakefile: Path = SNAKEFILE,
 ) -> list[str]:
     """Snakemake's command line, as a person would type it; `extra` are what a person did type, targets among it."""
     executor = [] if executor_of(profile, [*options, *extra]) else usual_executor()
     return [
-        *(sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--directory", str(directory)),
+        *(sys.executable, "-m", "snakemake", "--snakefile", str(snakefile), "--directory", str(directory)),
         *executor,
         *(["--resources", f"mem_mb={mem_mb}"] if mem_mb else []),
         *(["--workflow-profile", str(profile)] if profile else []),

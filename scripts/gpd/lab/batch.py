@@ -34,8 +34,8 @@ class BatchWorkload:
         if step := spec.step:  # a copy of a step has its share of the memory, and the step's rules alone
             options = ["--allowed-rules", *step.rules]
             return Share(step.threads, setup.mem_mb and setup.mem_mb // step.copies, step.targets, options)
-        admits = setup.placement is None and spec.mode != INDEPENDENT
-        return Share(spec.cores, setup.mem_mb, options=workflow.ADMISSION if admits else ())
+        admits = setup.placement is None and spec.mode != INDEPENDENT and setup.source.ours
+        return Share(spec.cores, setup.mem_mb, setup.source.targets, workflow.ADMISSION if admits else ())
 
     @property
     def waited(self) -> Sequence[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpd.comparison.comparability import counted_records
 from gpd.errors import GpdError
+from gpd.outcomes import read_as
 from gpd.packages import read
 from gpd.packages.manifest import OLD_TABLES, Manifest, differences
 from gpd.packages.pack import Package, as_files
@@ -118,7 +119,7 @@ def _differing(name: str, stored: bytes | None, anew: bytes, to_the_digit: bool 
     Another version may have computed the last digits otherwise.
     """
     if stored is None or stored == anew:  # an earlier version had no table of what it had none of
-        yield from [] if stored or anew.count(b"\n") == 1 or not to_the_digit else [f"{name}: it is not there"]
+        yield from [] if stored or anew.count(b"\n") == 1 else [f"{name}: it is not there"]
         return
     packaged, computed = old_names.table(_rows(stored)), _rows(anew)
     if len(packaged) != len(computed) or any(len(row) != len(set(packaged[0])) for row in packaged):
@@ -144,9 +145,7 @@ def _is_close(one: str, other: str) -> bool:
 
 
 def _not_held(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
-    """Name the columns, or the table, that one of two versions alone has: of the package, or of who checks it."""
-    if stored is None and anew.count(b"\n") > 1:
-        yield f"{name}: not held, for it is a table of another version"
+    """Name the columns that one of two versions alone has: of the package, or of who checks it."""
     if stored is not None and (alone := set(old_names.table(_rows(stored)[:1])[0]) ^ set(_rows(anew)[0])):
         yield f"{name}: not held, for columns of another version: {', '.join(sorted(alone))}"
 
@@ -159,8 +158,9 @@ def _lines(folder: Path, record: RunRecord) -> tuple[tuple[Place, Attempt], ...]
     """What the ledgers of a run hold, each line with the place where it stands."""
     own = folder / record.spec.name
     return tuple(
-        (Place(path.relative_to(folder), number), ledger.parse_attempt(line))
+        (Place(path.relative_to(folder), number), attempt)
         for process in record.processes
         for path in ledger.files(own / process.directory / "ledger.jsonl")
         for number, line in enumerate(ledger.read_lines(path), 1)
+        for attempt in read_as(record, process.samples, [ledger.parse_attempt(line)])
     )

@@ -63,6 +63,7 @@ STEP_LOOKS: Mapping[str, tuple[str, str]] = {
 DARK = {"#0072B2", "#404040", "#D55E00", "#009E73"}  # white can be read on these, black on the others
 LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#404040", "#999999")
 GREYS = ("#4d4d4d", "#7a7a7a", "#a0a0a0")
+HATCHES = ("", "////", "....", "xx")
 MARKERS = "os^Dv<>p"
 DASHES = ("-", "--", ":", "-.")
 
@@ -232,7 +233,7 @@ def draw_stacks(
         bottom = np.zeros(len(stacks))
         for step in steps:
             heights = np.array([stack.parts.get(step, 0.0) for stack in stacks])
-            colour, hatch = _look(step)
+            colour, hatch = _look(step, numbers)
             look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "#fff", "linewidth": 0.6}
             bars = axes.bar(range(len(stacks)), heights, 0.62, bottom=bottom, **look)
             named = [numbers[step] if height >= highest * 0.06 else "" for height in heights]
@@ -272,7 +273,7 @@ def draw_timeline(
         left = 0.55 + 0.07 * max(map(len, lanes), default=0)
         figure, axes = _axes(FULL_W, height, left=min(left, 2.4), bottom=0.62 + rows * LEGEND_ROW, top=0.12)
         end = max((bar.end for bar in drawn), default=1) or 1
-        _draw_bars(axes, drawn, steps)
+        _draw_bars(axes, drawn, {step: _look(step, numbers) for step in steps})
         _number_bars(axes, [bar for bar in drawn if bar.end - bar.start > end * 0.02], numbers, len(lanes))
         axes.set_xlim(0, end)
         axes.set_ylim(len(lanes), 0)
@@ -342,11 +343,10 @@ def _count_axis(axes: Axes, counts: Sequence[int], label: str) -> None:
     axes.set_xlabel(label)
 
 
-def _draw_bars(axes: Axes, bars: Sequence[Bar], steps: Iterable[str]) -> None:
+def _draw_bars(axes: Axes, bars: Sequence[Bar], looks: Mapping[str, tuple[str, str]]) -> None:
     """Draw the bars of each step at once, and a hatch over those that failed."""
-    for step in steps:
+    for step, (colour, hatch) in looks.items():
         boxes = [_box(bar) for bar in bars if bar.step == step]
-        colour, hatch = _look(step)
         axes.add_collection(
             PolyCollection(boxes, facecolors=colour, edgecolors="#fff", linewidths=0.4, hatch=hatch or None)
         )
@@ -367,7 +367,7 @@ def _number_bars(axes: Axes, bars: Iterable[Bar], numbers: Mapping[str, str], la
     for bar in bars:
         if bar.lanes / lanes >= 0.02 and not bar.failed:
             where = (bar.start + bar.end) / 2, bar.lane + bar.lanes / 2
-            ink = _ink(_look(bar.step)[0])
+            ink = _ink(_look(bar.step, numbers)[0])
             axes.text(*where, numbers[bar.step], ha="center", va="center", fontsize=7.5, color=ink)
 
 
@@ -377,8 +377,12 @@ def _name_lanes(axes: Axes, lanes: Sequence[str]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def _look(step: str) -> tuple[str, str]:
-    return STEP_LOOKS.get(step, ("#404040", ""))
+def _look(step: str, numbers: Mapping[str, str]) -> tuple[str, str]:
+    """A step's colour and hatch; where steps are others than ours by its place among them."""
+    if numbers.keys() <= STEP_LOOKS.keys():
+        return STEP_LOOKS[step]
+    at = list(numbers).index(step)
+    return LINES[at % len(LINES)], HATCHES[at // len(LINES) % len(HATCHES)]
 
 
 def _ink(colour: str) -> str:
@@ -386,7 +390,7 @@ def _ink(colour: str) -> str:
 
 
 def _step_key(steps: Iterable[str], numbers: Mapping[str, str]) -> tuple[list, list[str]]:
-    looks = [(step, *_look(step)) for step in steps]
+    looks = [(step, *_look(step, numbers)) for step in steps]
     handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="#fff", linewidth=0.6) for _, colour, hatch in looks]
     return handles, [f"{numbers[step]} {step}" for step, *_ in looks]
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 import numpy as np
 
 from gpd.comparison.agreement import Disagreement
-from gpd.pipelines import ALTERNATIVES, PIPELINES
+from gpd.pipelines import ALTERNATIVES, PIPELINES, in_order
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import CLUSTER, MODES, CurveKey
 from gpd.statistics.estimates import Estimate
@@ -56,10 +56,10 @@ def configurations_of(curve_key: CurveKey, configurations: Iterable[Configuratio
 
 
 def all_curves(configurations: Iterable[ConfigurationRow | OfRun]) -> list[CurveKey]:
-    """Return the curve of a study: pipelines in the order of their steps, `shared` before `independent`."""
+    """Return the curves of a study: our pipelines first, `shared` before `independent`."""
 
     def place(curve: CurveKey) -> tuple:
-        return list(PIPELINES).index(curve.pipeline), curve.mode != "shared", curve.binding, curve.nodes
+        return in_order(curve.pipeline), curve.mode != "shared", curve.binding, curve.nodes
 
     return sorted({configuration.curve_key for configuration in configurations}, key=place)
 
@@ -80,11 +80,18 @@ def daily_of(pipeline: str, table: Iterable[RunRow | ConfigurationRow]) -> str:
     return PIPELINES[pipeline].daily_of(min((row.fraction for row in table), default=1.0))
 
 
-def step_numbers(pipeline: str) -> dict[str, str]:
-    """Number the steps of a pipeline; what stands in another's place has a letter."""
-    named = [step for step in PIPELINES[pipeline].steps if step not in ALTERNATIVES]
+def step_numbers(pipeline: str, ran: Iterable[str]) -> dict[str, str]:
+    """Number the steps of a pipeline; what stands in another's place has a letter. Of a workflow that is not ours the
+    steps are those that ran."""
+    steps = PIPELINES[pipeline].steps or tuple(dict.fromkeys(ran))
+    named = [step for step in steps if step not in ALTERNATIVES or pipeline not in PIPELINES]
     numbers = {step: str(at) for at, step in enumerate(named, 1)}
-    return {step: numbers.get(step, "h") for step in PIPELINES[pipeline].steps}
+    return {step: numbers.get(step, "h") for step in steps}
+
+
+def steps_in(curve_key: CurveKey, summary: Iterable[SummaryRow]) -> list[str]:
+    """The steps of a curve, in the order in which its runs have them."""
+    return list(dict.fromkeys(row.step for row in rows(curve_key, summary) if row.step is not None))
 
 
 # ------------------------------------------------------------------------------------------ steps by N
@@ -144,8 +151,8 @@ def _step_lines(
     unit: TimeUnit,
 ) -> Iterator[Line]:
     """Lines of the steps in order; a step that ran at no N says so, one that is missing at some N is blank there."""
-    ran = {step for step, _ in times}
-    for step, place in step_numbers(pipeline).items():
+    ran = dict.fromkeys(step for step, _ in times if step is not None)
+    for step, place in step_numbers(pipeline, ran).items():
         if step in ran:
             entries = (_time(times.get((step, configuration.n)), unit) for configuration in configurations)
             yield Line(step, tuple(entries), number=place)
@@ -247,8 +254,8 @@ def configurations_grid(curve_key: CurveKey, configurations: Iterable[Configurat
 
 
 def _figures(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:
-    """The figures of a curve by their heads: of parts of genomes' reads no whole genomes, and no human ones."""
-    parts = any(configuration.fraction < 1 for configuration in configurations)
+    """The figures of a curve by their heads: of parts of genomes' reads, or of others, no genomes."""
+    parts = any(one.fraction < 1 or one.pipeline not in PIPELINES for one in configurations)
     human = any(configuration.human_30x_per_day.mean is not None for configuration in configurations)
     return {
         "samples/day" if parts and head == "genomes/day" else head: name

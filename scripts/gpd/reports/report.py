@@ -79,7 +79,7 @@ def write(
 def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequence[PublishedCurve]) -> Page:
     """Say what the tables of a study say. The same tables give the same page."""
     records, curve_keys = tables.records, searched_curves(tables)
-    pipelines = [pipeline for pipeline in PIPELINES if any(curve.pipeline == pipeline for curve in curve_keys)]
+    pipelines = list(dict.fromkeys(curve.pipeline for curve in curve_keys))
     machines, software = host_grid(records), software_grid(records)
     return Page(
         title=f"Throughput of {listed(dict.fromkeys(run.study for run in tables.runs)) or 'no run has ended'}",
@@ -380,7 +380,10 @@ def _pipeline(
             Section(
                 label(curve).capitalize(),
                 _saturation(curve, configurations),
-                (step_figure(curve, tables.summary, configurations), timeline_figure(curve, tables.jobs)),
+                (
+                    step_figure(curve, tables.summary, configurations),
+                    timeline_figure(curve, tables.jobs, tables.summary),
+                ),
                 (
                     *(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.summary, configurations)),
                     *_present(search_grid(curve, tables)),

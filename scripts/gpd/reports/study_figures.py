@@ -29,6 +29,7 @@ from gpd.reports.grids import (
     rows,
     step_numbers,
     step_times,
+    steps_in,
 )
 from gpd.statistics.saturation import Saturation, find_saturation
 from gpd.tables.columns import ConfigurationRow, JobRow, SummaryRow
@@ -143,7 +144,7 @@ def step_figure(curve_key: CurveKey, summary: Sequence[SummaryRow], points: Sequ
         return ReportFigure("No figure of summed step times: no job of a step is known to have ended.")
     counts = sorted({n for _, n in times})
     unit = unit_for(max(sum(time.mean or 0 for (_, n), time in times.items() if n == count) for count in counts))
-    numbers = step_numbers(curve_key.pipeline)
+    numbers = step_numbers(curve_key.pipeline, steps_in(curve_key, summary))
     stacks = [
         stack_of(str(n), {step: times[step, n].times(1 / unit.seconds) for step in numbers if (step, n) in times})
         for n in counts
@@ -166,7 +167,7 @@ def step_figure(curve_key: CurveKey, summary: Sequence[SummaryRow], points: Sequ
 # ------------------------------------------------------------------------------------------- timeline
 
 
-def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow]) -> ReportFigure:
+def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow], summary: Sequence[SummaryRow]) -> ReportFigure:
     """Which job held which CPU in one run: the largest N's first repeat. Without allocations: in lanes by sample."""
     own = [job for job in rows(curve_key, counted_in(jobs)) if job.timed]
     if not own:
@@ -193,7 +194,7 @@ def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow]) -> ReportFigure
         bars,
         lanes,
         (f"{unit.name} since the first job", "CPU" if allocated else ""),
-        step_numbers(curve_key.pipeline),
+        step_numbers(curve_key.pipeline, steps_in(curve_key, summary)),
     )
     return ReportFigure(" ".join(_about_timeline(held, ended, len(bars), allocated)), drawing)
 

@@ -6,7 +6,7 @@ Rows are of the types in columns.py; pandas and pyarrow have them only to write 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,18 @@ from msgspec import Struct
 
 from gpd.errors import GpdError
 from gpd.files import own_folder, replace
-from gpd.outcomes import COHORT, NO_JOB_RAN, NOT_FINISHED, Outcome, Process, Run, outcomes, passed
-from gpd.pipelines import PIPELINES
+from gpd.outcomes import (
+    COHORT,
+    NO_JOB_RAN,
+    NOT_FINISHED,
+    Outcome,
+    Process,
+    Run,
+    outcomes,
+    passed_in,
+    read_as,
+    steps_of,
+)
 from gpd.records import node
 from gpd.records.host import machine_differences, machine_numbers
 from gpd.records.ledger import Attempt, Clock, read_ledger
@@ -58,13 +68,17 @@ class Tables:
     steps: Sequence[StepRow]
     runs: Sequence[RunRow]
     configurations: Sequence[ConfigurationRow]
-    summary: Sequence[SummaryRow]
     unfinished: tuple[str, ...]
     records: tuple[RunRecord, ...]
     node: NodeRecord | None = None
     plan: StudyRecord | None = None
     cut_off: tuple[str, ...] = ()
     streams: Sequence[StreamRow] = ()
+
+    @cached_property
+    def summary(self) -> Sequence[SummaryRow]:
+        """Every figure over the repeats of each configuration, of each step and of all together."""
+        return over_repeats.summary(self.configurations, self.runs, self.steps)
 
     def frame(self, table: str) -> pd.DataFrame:
         """A table as it is written."""
@@ -85,16 +99,13 @@ def collect(study: Path, check_clocks: bool = True) -> Tables:
     if any(run.spec.step for run in runs):
         raise CollectError(f"{study}: its runs are single steps: gpd scaling run writes their tables and report")
     of_runs = list(_rows(runs))
-    record, of_steps = study / node.FILE, [step for of_run in of_runs for step in of_run.steps]
-    run_rows = [of_run.run for of_run in of_runs]
-    configurations = rows.configurations(run_rows)
+    record = study / node.FILE
     return Tables(
         jobs=[job for of_run in of_runs for job in of_run.jobs],
         samples=[sample for of_run in of_runs for sample in of_run.samples],
-        steps=of_steps,
-        runs=run_rows,
-        configurations=configurations,
-        summary=over_repeats.summary(configurations, run_rows, of_steps),
+        steps=[step for of_run in of_runs for step in of_run.steps],
+        runs=[of_run.run for of_run in of_runs],
+        configurations=rows.configurations(of_run.run for of_run in of_runs),
         unfinished=unfinished,
         records=tuple(run.record for run in runs),
         node=node.read_node(record) if record.exists() else None,
@@ -146,10 +157,7 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     kinds: dict[Any, list[Run]] = {}
     for run in runs:
         kinds.setdefault(run.kind, []).append(run)
-    wanted = {
-        kind: passed((process for run in of_kind for process in run.processes), of_kind[0].steps)
-        for kind, of_kind in kinds.items()
-    }
+    wanted = {kind: passed_in(of_kind) for kind, of_kind in kinds.items()}
     judged = [(run, outcomes(run, wanted[run.kind])) for run in runs]
     for run, of_run in judged:
         _check_whole(run, of_run)
@@ -181,7 +189,8 @@ def machines_of(runs: Iterable[Run]) -> dict[str, int | None]:
 
 def _read_process(folder: Path, record: RunRecord, process: ProcessRecord) -> Process:
     path = folder / process.directory / "ledger.jsonl"
-    attempts = [attempt for attempt in read_ledger(path) if record.run is None or attempt.run == record.run]
+    own = (attempt for attempt in read_ledger(path) if record.run is None or attempt.run == record.run)
+    attempts = read_as(record, process.samples, own)
     _check_attempts(path, record, {*process.samples, COHORT, None}, attempts)
     return Process(process.directory, process.samples, process.exit_code, tuple(attempts))
 
@@ -223,7 +232,7 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
 
     Records that name their run are those of this one (`_read_process`), whatever was done to the clock since.
     """
-    steps = PIPELINES[record.spec.pipeline].steps
+    steps = steps_of(record, attempts)
     began = datetime.min.replace(tzinfo=UTC) if record.run else record.start - CLOCK_TOLERANCE
     here = record.host.hostname if record.host else None
     for number, attempt in enumerate(attempts, 1):
@@ -243,7 +252,7 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
 
 def write(tables: Tables, folder: Path) -> None:
     """Write every table as TSV and Parquet into a folder, each file at once or not at all."""
-    write_tables(tables, columns.TABLES, folder)
+    write_tables(tables, {**columns.TABLES, **columns.DERIVED}, folder)
 
 
 def write_tables(tables: Any, every: Mapping[str, Sequence[columns.Column]], folder: Path) -> None:

@@ -43,7 +43,7 @@ def _curve_key(row: Any) -> CurveKey:
 # ---- rows --------------------------------------------------------------------------------------------
 
 StudyName = Annotated[str, means("The study.")]
-PipelineName = Annotated[str, means("germline or tuxedo.")]
+PipelineName = Annotated[str, means("germline, tuxedo, or the name of a workflow that is not ours.")]
 ModeName = Annotated[
     str,
     means(
@@ -180,6 +180,11 @@ class StepRow(OfRun, frozen=True, kw_only=True):
     summed_h: Annotated[Real, means("Sum of its jobs' wall times, failed attempts included.", "h")]
     cpu_s: Annotated[Real, means("CPU time, failed attempts included.", "s")]
     peak_rss_mib: Annotated[Real, means("The largest peak memory of its jobs.", "MiB")]
+
+    @property
+    def job_s(self) -> float | None:
+        """Wall time of one of its jobs, on average, s."""
+        return None if self.summed_h is None or not self.jobs else 3600 * self.summed_h / self.jobs
 
 
 CLOCKS = {"elapsed_h": "Elapsed step time", "summed_h": "Summed step time"}  # of a step, by column
@@ -356,7 +361,10 @@ class SummaryRow(Struct, frozen=True, kw_only=True):
     fraction: Fraction
     samples_per_genome: SamplesPerGenome
     step: Annotated[Text, means("The pipeline's step; empty: all of the run.")]
-    metric: Annotated[str, means("The column of steps, or of runs, that it is of; summed_h of a run: over its steps.")]
+    metric: Annotated[
+        str,
+        means("The column of steps, or of runs, that it is of; summed_h of a run: over its steps; job_s: of one job."),
+    ]
     unit: Annotated[Text, means("Its unit; empty: a share, or none.")]
     repeats: Annotated[int, means("Repeats in which it is known.", "runs")]
     mean: Annotated[Real, means("Mean over repeats.")]
@@ -486,9 +494,10 @@ ROWS: Mapping[str, type[Struct]] = {
     "steps": StepRow,
     "runs": RunRow,
     "configurations": ConfigurationRow,
-    "summary": SummaryRow,
     "streams": StreamRow,
 }
+# made from the tables above, so that no results package needs to hold it
+DERIVED: Mapping[str, tuple[Column, ...]] = {"summary": columns_of(SummaryRow)}
 SCALING_ROWS: Mapping[str, type[Struct]] = {
     "runs": ScalingRun,
     "configurations": ScalingConfiguration,

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import Any
 
-from gpd.pipelines import PIPELINES
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.tables.columns import CONFIGURATION, TABLES, ConfigurationRow, RunRow, StepRow, SummaryRow
 from gpd.tables.rows import AVERAGED
 
-OF_STEP = ("elapsed_h", "summed_h", "cpu_s")  # columns of steps
+OF_STEP = ("elapsed_h", "summed_h", "job_s", "cpu_s")  # of steps
 SUMMED = "summed_h"  # of all steps: its sum over them, run by run
-UNITS = {column.name: column.unit for table in ("steps", "runs") for column in TABLES[table]}
+UNITS = {column.name: column.unit for table in ("steps", "runs") for column in TABLES[table]} | {"job_s": "s"}
 
 Key = tuple[Any, ...]
 
@@ -22,7 +21,7 @@ Key = tuple[Any, ...]
 def summary(
     configurations: Iterable[ConfigurationRow], runs: Iterable[RunRow], steps: Iterable[StepRow]
 ) -> list[SummaryRow]:
-    """The rows of each configuration: those of its runs, then those of each step in the pipeline's order."""
+    """The rows of each configuration: those of its runs, then those of each step in order."""
     runs_of: dict[Key, list[str]] = {}
     for run in runs:
         if run.counted:
@@ -46,7 +45,7 @@ def _rows(configuration: ConfigurationRow, runs: Sequence[Mapping[str, StepRow]]
     for metric in AVERAGED:
         yield _row(configuration, None, metric, getattr(configuration, metric))
     yield _row(configuration, None, SUMMED, estimate(_total(run.values()) for run in runs))
-    for step in PIPELINES[configuration.pipeline].steps:
+    for step in dict.fromkeys(step for run in runs for step in run):
         for metric in OF_STEP:
             of = estimate(getattr(run[step], metric) for run in runs if step in run)
             if of.n:

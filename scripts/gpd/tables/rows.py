@@ -155,12 +155,13 @@ def gigabases(run: Run, sample: str) -> float | None:
 
 
 def _steps(key: Key, run: Run, timed: Sequence[Job]) -> Iterator[StepRow]:
-    """A row for each named step, also where it did not run; an alternative to a step only where it did."""
+    """A row for each named step, also where it did not run; an alternative to a step, and a step of a workflow that is
+    not ours, only where it did."""
     of_step: dict[str, list[Job]] = {step: [] for step in run.steps}
     for job in timed:
         of_step[job[1].step].append(job)
     for step, jobs in of_step.items():
-        if not jobs and step in ALTERNATIVES:
+        if not jobs and (step in ALTERNATIVES or not run.ours):
             continue
         attempts = [attempt for _, attempt in jobs]
         final = [last for process in run.processes for last in last_attempts(a for p, a in jobs if p is process)]
