@@ -32,7 +32,7 @@ def summary(
     return [
         row
         for configuration in configurations
-        for row in _rows(configuration, [steps_of.get(run, {}) for run in runs_of[_key(configuration)]])
+        for row in _rows(configuration, [steps_of.get(run, {}) for run in runs_of.get(_key(configuration), ())])
     ]
 
 
