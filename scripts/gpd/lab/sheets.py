@@ -62,7 +62,8 @@ def read_sheet(folder: Path, name: str, column: str) -> Sheet:
     above = tuple(takewhile(lambda row: column not in row, lines))
     if len(above) == len(lines):
         raise SheetError(f"{path}: no column {column}; columns are {', '.join(lines[0]) if lines else 'none'}")
-    heading, rows = lines[len(above)], [row for row in lines[len(above) + 1 :] if not row[0].startswith("#")]
+    heading, below = lines[len(above)], lines[len(above) + 1 :]
+    rows = [row + ("",) * (len(heading) - len(row)) for row in below if not row[0].startswith("#")]
     if twice := [name for name in heading if heading.count(name) > 1]:
         raise SheetError(f"{path}: two columns {twice[0]!r}")
     for row in rows:
@@ -73,7 +74,7 @@ def read_sheet(folder: Path, name: str, column: str) -> Sheet:
 
 
 def _check(path: Path, heading: Fields, row: Fields, column: str) -> None:
-    """Raise SheetError where a row has not as many values as the heading, or no name that a folder can have."""
+    """Raise SheetError where a row has more columns than the heading, or no name that a folder can have."""
     if len(row) != len(heading):
         raise SheetError(f"{path}: {row[0]!r}: {len(row)} columns in a row, and {len(heading)} in the heading")
     if not NAMED.fullmatch(value := row[heading.index(column)]):
