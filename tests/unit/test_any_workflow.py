@@ -132,6 +132,7 @@ def test_a_job_of_a_sample_that_was_not_drawn_is_a_fault(source, tmp_path):
     [
         ({"workflow": "Snakefile"}, "workflow: {folder}/Snakefile: no such file"),
         ({"config": "other.yaml"}, "config: {folder}/other.yaml: no such file"),
+        ({"python": "bin/python"}, "python: {folder}/bin/python: no such file"),
         ({"samples": "samples.tsv"}, "samples: {folder}/samples.tsv: no such file or folder"),
         ({"inputs": ("reads",)}, "inputs: {folder}/reads: no such file or folder"),
         ({"inputs": ("../made",)}, "inputs: ../made: must lie below directory"),
