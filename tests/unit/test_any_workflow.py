@@ -132,6 +132,7 @@ def test_a_job_of_a_sample_that_was_not_drawn_is_a_fault(source, tmp_path):
     [
         ({"workflow": "Snakefile"}, "workflow: {folder}/Snakefile: no such file"),
         ({"config": "other.yaml"}, "config: {folder}/other.yaml: no such file"),
+        ({"python": "bin/python"}, "python: {folder}/bin/python: no such file"),
         ({"samples": "samples.tsv"}, "samples: {folder}/samples.tsv: no such file or folder"),
         ({"inputs": ("reads",)}, "inputs: {folder}/reads: no such file or folder"),
         ({"inputs": ("../made",)}, "inputs: ../made: must lie below directory"),
@@ -152,7 +153,7 @@ def test_a_fault_is_one_line(folder, source, keys, line):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("sample\tfq\nA\n", "'A': 1 cells in a row, and 2 in the heading"),
+        ("sample\nA\tB\n", "'A': 2 columns in a row, and 1 in the heading"),
         ("sample\tsample\nA\tA\n", "two columns 'sample'"),
         ("sample\n../A\n", "sample: '../A': must be letters, digits"),
         ("sample\tn\nA;rm -rf $HOME\t1\n", "sample: 'A;rm -rf $HOME': must be letters, digits"),
@@ -168,14 +169,13 @@ def test_a_sheet_that_names_no_samples_is_refused(tmp_path, text, line):
     assert str(error.value).startswith(f"{tmp_path}/samples.tsv: {line}")
 
 
-def test_a_sheet_is_text_of_which_no_cell_changes(tmp_path):
-    """A byte order mark goes, comments and blank lines do; cells with signs of their own stay as they are."""
-    (tmp_path / "s.csv").write_text(
-        '\ufeff# made by hand\nsample,who\n\nA,"x, y"\n#B,z\nC,"a ""b"""\n', encoding="utf-8"
-    )
+def test_a_sheet_is_text_of_which_no_value_changes(tmp_path):
+    """A byte order mark goes, comments and blank lines do; values with signs of their own stay as they are."""
+    (tmp_path / "s.csv").write_text('\ufeff# a note\nsample,who\n\nA,"x, y"\n#B,z\nC,"a ""b"""\nD\n', encoding="utf-8")
     sheet = read_sheet(tmp_path, "s.csv", "sample")
     assert sheet.of(["A", "B"]) == [{"sample": "A", "who": "x, y"}]
-    assert sheet.text(["C"]) == '# made by hand\nsample,who\nC,"a ""b"""\n'
+    assert sheet.of(["D"]) == [{"sample": "D", "who": ""}]
+    assert sheet.text(["C"]) == '# a note\nsample,who\nC,"a ""b"""\n'
 
 
 def settings(folder: Path, more: str) -> Path:

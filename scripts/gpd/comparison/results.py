@@ -84,12 +84,12 @@ def steps_of(results: Iterable[Results]) -> list[str]:
 def same_size(*results: Results) -> bool:
     """Tell whether samples have as many gigabases as those of the first; what is not known may be anything.
 
-    Where all drew the same samples these are of one size, known or not.
+    Where no size is known, as of workflows that are not ours, the same samples are of the same size.
     """
-    draws = {frozenset(draw for values in one.by_draw.values() for draw in values) for one in results}
-    if len(draws) == 1 and draws != {frozenset()}:
-        return True
     sizes = [one.gigabases for one in results]
+    draws = {frozenset(draw for values in one.by_draw.values() for draw in values) for one in results}
+    if not any(sizes) and len(draws) == 1 and draws != {frozenset()}:
+        return True
     return len(sizes) < 2 or all(
         size and sizes[0] and max(size, sizes[0]) / min(size, sizes[0]) - 1 <= SAME_SIZE for size in sizes
     )

@@ -5,6 +5,7 @@ Nothing is known of it but its Snakefile, its sheets and what its runs read: all
 
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -50,6 +51,10 @@ class AnyWorkflow(Source):
     @property
     def snakefile(self) -> Path:
         return self.directory / (self.pool.workflow or "")
+
+    @property
+    def python(self) -> str:
+        return str(self.directory / self.pool.python) if self.pool.python else sys.executable
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -164,7 +169,7 @@ def read(name: str, pool: Pool) -> AnyWorkflow:
 
 def _check_paths(folder: Path, pool: Pool) -> None:
     """Raise GpdError where a file that the pool names is not there, or can't be at its place in a run's folder."""
-    for key in ("workflow", "config"):
+    for key in ("workflow", "config", "python"):
         if (name := getattr(pool, key)) and not (folder / name).is_file():
             raise GpdError(f"{key}: {folder / name}: no such file")
     for key, names in (("samples", [pool.samples]), ("sheets", pool.sheets), ("inputs", pool.inputs)):
@@ -190,7 +195,9 @@ def _rules(source: AnyWorkflow) -> frozenset[str]:
         folder = Path(scratch)
         source.lay_out([member.name for member in source.members], folder)
         options = [*source.options, "--workflow-profile", "none", "--executor", "local", "--list-rules"]
-        arguments = workflow.command(folder, 1, None, None, [], options, snakefile=source.snakefile)
+        arguments = workflow.command(
+            folder, 1, None, None, [], options, snakefile=source.snakefile, python=source.python
+        )
         finished = workflow.run(arguments, folder / workflow.LOG, lambda _: None)
     if finished.exit_code:
         raise GpdError(f"workflow: {source.snakefile}: {' '.join(finished.reason.split())}")

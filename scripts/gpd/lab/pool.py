@@ -1,5 +1,6 @@
 """The samples that a study draws from: a pipeline's configuration and tables, read, and laid out for a run of some."""
 
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -46,6 +47,11 @@ class Source:
     @property
     def snakefile(self) -> Path:
         return workflow.SNAKEFILE
+
+    @property
+    def python(self) -> str:
+        """The Python whose Snakemake runs it."""
+        return sys.executable
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from gpd.errors import GpdError
 
 NAMED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # samples: folders are called by them
 
-Cells = tuple[str, ...]
+Fields = tuple[str, ...]
 
 
 class SheetError(GpdError):
@@ -26,9 +26,9 @@ class Sheet:
     path: str
     column: str
     delimiter: str
-    above: tuple[Cells, ...]
-    heading: Cells
-    rows: tuple[Cells, ...]
+    above: tuple[Fields, ...]
+    heading: Fields
+    rows: tuple[Fields, ...]
 
     @property
     def samples(self) -> list[str]:
@@ -62,7 +62,8 @@ def read_sheet(folder: Path, name: str, column: str) -> Sheet:
     above = tuple(takewhile(lambda row: column not in row, lines))
     if len(above) == len(lines):
         raise SheetError(f"{path}: no column {column}; columns are {', '.join(lines[0]) if lines else 'none'}")
-    heading, rows = lines[len(above)], [row for row in lines[len(above) + 1 :] if not row[0].startswith("#")]
+    heading, below = lines[len(above)], lines[len(above) + 1 :]
+    rows = [row + ("",) * (len(heading) - len(row)) for row in below if not row[0].startswith("#")]
     if twice := [name for name in heading if heading.count(name) > 1]:
         raise SheetError(f"{path}: two columns {twice[0]!r}")
     for row in rows:
@@ -72,10 +73,10 @@ def read_sheet(folder: Path, name: str, column: str) -> Sheet:
     return Sheet(name, column, delimiter, above, heading, tuple(rows))
 
 
-def _check(path: Path, heading: Cells, row: Cells, column: str) -> None:
-    """Raise SheetError where a row has not as many cells as the heading, or no name that a folder can have."""
+def _check(path: Path, heading: Fields, row: Fields, column: str) -> None:
+    """Raise SheetError where a row has more columns than the heading, or no name that a folder can have."""
     if len(row) != len(heading):
-        raise SheetError(f"{path}: {row[0]!r}: {len(row)} cells in a row, and {len(heading)} in the heading")
+        raise SheetError(f"{path}: {row[0]!r}: {len(row)} columns in a row, and {len(heading)} in the heading")
     if not NAMED.fullmatch(value := row[heading.index(column)]):
         raise SheetError(
             f"{path}: {column}: {value!r}: must be letters, digits, '.', '_' and '-' that start with a letter or "

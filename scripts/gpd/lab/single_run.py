@@ -125,7 +125,9 @@ def plan_dry(
         written = write_profile(profile | ({"set-threads": dict(threads)} if threads else {}), folder)
         quiet = [] if threads else ["--quiet", "all"]
         options = [*source.options, "--dry-run", "--nolock", *quiet, "--", *source.targets]
-        arguments = workflow.command(folder, cores, mem_mb, written, [], options, snakefile=source.snakefile)
+        arguments = workflow.command(
+            folder, cores, mem_mb, written, [], options, snakefile=source.snakefile, python=source.python
+        )
         environment = {} if threads else NO_PREFLIGHT
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None, environment)
         if finished.exit_code:

@@ -224,7 +224,9 @@ def snakemake(
     every = [*setup.options, *options, "--", *targets]
     return workflow.run(
         workflow.command(
-            folder.resolve(), cores, setup.mem_mb, profile.resolve(), [], every, snakefile=setup.source.snakefile
+            *(folder.resolve(), cores, setup.mem_mb, profile.resolve(), [], every),
+            snakefile=setup.source.snakefile,
+            python=setup.source.python,
         ),
         folder / workflow.LOG,
         changed,

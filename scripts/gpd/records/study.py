@@ -51,12 +51,13 @@ class Pool:
     With `workflow`, its Snakefile, the pipeline is not ours. Its samples are the values of `column` in the sheet
     `samples`; `sheets` are others with that column. A run's folder has these with the rows of its samples, and links to
     `inputs`. It makes `target`. `wildcard` names the sample of a job; `condition` is a column, samples are drawn evenly
-    from its values; `steps` are rules by step, none: each rule is one.
+    from its values; `steps` are rules by step, none: each rule is one. `python` has its Snakemake, None: ours.
     """
 
     directory: PathName = "."
     config: PathName | None = None
     workflow: PathName | None = None
+    python: PathName | None = None
     samples: PathName = "config/samples.tsv"
     column: Name = "sample"
     condition: Name | None = None
