@@ -40,7 +40,7 @@ def pictures(tables: Tables) -> Mapping[str, str]:
     curve = all_curves(tables.configurations)[0]
     return {
         "throughput": _svg(throughput_figure(curve.pipeline, [curve], tables.configurations)),
-        "timeline": _svg(timeline_figure(curve, tables.jobs)),
+        "timeline": _svg(timeline_figure(curve, tables.jobs, tables.summary)),
     }
 
 

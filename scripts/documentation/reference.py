@@ -150,7 +150,7 @@ def tables() -> str:
     """Those of a study, then those of a scaling study."""
     parts = []
     of_scaling = {f"scaling: {name}": found for name, found in columns.SCALING.items()}
-    for name, found in {**columns.TABLES, **of_scaling}.items():
+    for name, found in {**columns.TABLES, **columns.DERIVED, **of_scaling}.items():
         rows = ((code(each.name), each.unit, each.description) for each in found)
         parts.append(f"## {name}\n\n{table(('column', 'unit', 'meaning'), rows)}")
     return page(

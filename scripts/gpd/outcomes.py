@@ -8,22 +8,28 @@ those that runs of its kind went through. And the run's end must be explained: b
 itself came to its end (exit code 1), or by a sample that is known to be unfinished. Where a run was killed, or ended
 with an error that no job explains, nobody can say which of its samples are whole.
 
+Of a workflow that is not ours rules may be for some samples alone, as those of single reads. Where its run ended with
+exit code 0, all samples succeeded. Where it did not, a sample needs what every sample went through in runs of its kind
+that did; where there are none, no sample is known to be whole.
+
 A job of no named step (quality control, the reference, the CRAM file of an alignment) fails no sample: its calls are
 there. The run's exit code is not 0 then, and whoever shows the run names the job.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.ledger import Attempt, last_attempts, one_clock
-from gpd.records.run import RunRecord
+from gpd.records.run import JobNames, RunRecord
 from gpd.records.run_spec import CLUSTER, RunSpec
 
 COHORT = "cohort"  # the owner of what all samples of a run share
 NO_JOB_RAN = "no_job_ran"
 NOT_FINISHED = "not_finished"
 NOTHING = "no job of it ran"
+OTHERS = "other rules"  # the step of a rule that has the name of a step, and is none of its rules
 JOB_FAILED = 1  # Snakemake's exit code where it came to its end, and not all jobs did
 
 
@@ -57,10 +63,14 @@ class Run:
     def spec(self) -> RunSpec:
         return self.record.spec
 
-    @property
+    @cached_property
     def steps(self) -> tuple[str, ...]:
         """The steps that count; jobs of no named step (reference, QC) are outside of every timing."""
-        return PIPELINES[self.spec.pipeline].steps
+        return steps_of(self.record, (each for process in self.processes for each in process.attempts))
+
+    @property
+    def ours(self) -> bool:
+        return is_ours(self.record)
 
     @property
     def samples(self) -> tuple[str, ...]:
@@ -109,10 +119,48 @@ class Outcome:
 @dataclass(frozen=True)
 class Passed:
     """The steps that samples and their cohorts went through; `whole`: a run that ended well is among them, so these are
-    all."""
+    all. `unknown`: which steps there are nobody knows, so that only a run that ended well has whole samples."""
 
     steps: frozenset[str] = frozenset()
     whole: bool = False
+    unknown: bool = False
+
+
+def is_ours(record: RunRecord) -> bool:
+    """Whether a run is of a pipeline of ours, whose steps are known."""
+    return record.spec.pipeline in PIPELINES
+
+
+def steps_of(record: RunRecord, attempts: Iterable[Attempt]) -> tuple[str, ...]:
+    """The steps of a run, in order: of a workflow that is not ours those that its study names, or its rules as they
+    began."""
+    if is_ours(record):
+        return PIPELINES[record.spec.pipeline].steps
+    if record.job_names and record.job_names.steps:
+        return tuple(record.job_names.steps)
+    begun = sorted((each for each in attempts if each.start), key=lambda each: str(each.start))
+    return tuple(dict.fromkeys(each.step for each in begun))
+
+
+def read_as(record: RunRecord, samples: Collection[str], attempts: Iterable[Attempt]) -> list[Attempt]:
+    """The attempts of a process with these samples: of a workflow that is not ours with their steps and owners.
+
+    What a wildcard names that is none of the samples belongs to all of them.
+    """
+    if is_ours(record):
+        return list(attempts)
+    names = record.job_names or JobNames()
+    step_of = {rule: step for step, rules in names.steps.items() for rule in rules}
+
+    def step(attempt: Attempt) -> str:
+        own = OTHERS if attempt.rule in names.steps else attempt.rule
+        return step_of.get(attempt.rule, own) if names.steps else attempt.step
+
+    def owned_by(attempt: Attempt) -> str:
+        named = attempt.wildcards.get(names.wildcard)
+        return named if named and named in samples else COHORT
+
+    return [replace(each, step=step(each), owned_by=owned_by(each)) for each in attempts]
 
 
 def owner(attempt: Attempt) -> str:
@@ -141,9 +189,27 @@ def passed(processes: Iterable[Process], steps: Sequence[str]) -> Passed:
     return Passed(done, any(process.exit_code == 0 for process in every))
 
 
+def passed_in(runs: Sequence[Run]) -> Passed:
+    """What runs of one kind went through: of a workflow that is not ours what every sample did in those that ended
+    well."""
+    if runs[0].ours:
+        return passed((process for run in runs for process in run.processes), runs[0].steps)
+    every = [
+        {each.step for each in run.timed(process) if each.succeeded and owner(each) in (sample, COHORT)}
+        for run in runs
+        for process in run.processes
+        if process.exit_code == 0
+        for sample in process.samples
+    ]
+    return Passed(frozenset(set.intersection(*every)) if every else frozenset(), bool(every), unknown=not every)
+
+
 def outcomes(run: Run, wanted: Passed) -> list[Outcome]:
     """What came of each sample of a run, in the order of their draw; `wanted` is what all runs of its kind passed."""
-    own = Passed(passed(run.processes, run.steps).steps | wanted.steps)
+    own = Passed()  # of a workflow that is not ours: Snakemake has made all that it was to make
+    if run.ours:
+        own = Passed(passed(run.processes, run.steps).steps | wanted.steps)
+        wanted = replace(wanted, steps=wanted.steps | (UNAVOIDABLE & set(run.steps)))
     found = {outcome.sample: outcome for process in run.processes for outcome in judge(process, run.steps, own, wanted)}
     return [found.get(sample) or Outcome(sample, NO_JOB_RAN, message=NOTHING) for sample in run.samples]
 
@@ -154,9 +220,10 @@ def judge(process: Process, steps: Sequence[str], own: Passed, wanted: Passed) -
     for attempt in last_attempts(timed(process, steps)):
         done.setdefault(owner(attempt), set()).add(attempt.step)
     failed = failures(timed(process, steps))
-    needed = own.steps if process.exit_code == 0 else wanted.steps | (UNAVOIDABLE & set(steps))
+    needed = own.steps if process.exit_code == 0 else wanted.steps
     missing = {name: needed - done.get(name, set()) - done.get(COHORT, set()) for name in process.samples}
-    broken_off = not _is_explained(process, any(missing.values()) and wanted.whole)
+    seen = any(missing.values()) and wanted.whole
+    broken_off = not _is_explained(process, seen) or (wanted.unknown and process.exit_code != 0)
     for sample in process.samples:
         failure = failed.get(sample) or failed.get(COHORT)
         if sample not in done:
@@ -187,7 +254,8 @@ def judge_alone(
     done = [attempt for attempt in last_attempts(before) if attempt.succeeded]
     process = Process(".", tuple(sorted(samples)), exit_code, (*done, *attempts))
     own = passed([process], steps)
-    return judge(process, steps, own, Passed(own.steps | (frozenset(planned) & frozenset(steps)), own.whole))
+    wanted = own.steps | ((frozenset(planned) | UNAVOIDABLE) & frozenset(steps))
+    return judge(process, steps, own, Passed(wanted, own.whole))
 
 
 def _is_explained(process: Process, seen: bool) -> bool:

@@ -1,18 +1,32 @@
 """The pipelines: their steps, what of their results is compared, what scales with threads.
 
-All in which pipelines differ for the lab is here.
+All in which pipelines differ for the lab is here. A workflow that is not ours is a pipeline of which no more than its
+name is known: its steps stand in the records of its runs.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 from gpd.text.formats import of_reads
 
 GIGABASES_PER_X = 3.1  # of a human genome
 HUMAN_30X_GIGABASES = 30 * GIGABASES_PER_X
 ALIKE = 0.9  # of these: a sample with less is called by its size
+LEAST_ALIKE = 0.1  # of these: from a sample with less nothing of a whole genome follows
+
+
+def human_30x_per_day(gigabases_per_day: float | None, of_a_sample: float | None, fraction: float) -> float | None:
+    """Return how many human genomes at 30x the gigabases of a day are.
+
+    None where the samples that were measured had less than LEAST_ALIKE of one's gigabases, or were a `fraction` of
+    others.
+    """
+    if gigabases_per_day is None or of_a_sample is None or fraction < 1:
+        return None
+    whole = of_a_sample >= LEAST_ALIKE * HUMAN_30X_GIGABASES
+    return gigabases_per_day / HUMAN_30X_GIGABASES if whole else None
 
 
 @dataclass(frozen=True)
@@ -38,7 +52,7 @@ class Pipeline:
     configuration choose. `of_cohort` are steps that take all samples at once, whatever the configuration.
     """
 
-    name: Literal["germline", "tuxedo"]
+    name: str
     steps: tuple[str, ...]
     unavoidable: frozenset[str]
     scaling: Mapping[str, int]
@@ -135,7 +149,22 @@ TUXEDO = Pipeline(
     of_cohort=frozenset({"merge", "differential_expression", "visualize"}),
 )
 
-PIPELINES: Mapping[str, Pipeline] = {pipeline.name: pipeline for pipeline in (GERMLINE, TUXEDO)}
+
+class Pipelines(dict[str, Pipeline]):
+    """Ours by name. Any other name is that of a workflow that is not ours, of which nothing else is known."""
+
+    def __missing__(self, name: str) -> Pipeline:
+        return Pipeline(name, (), frozenset(), {}, "samples a day", (), {})
+
+
+PIPELINES = Pipelines({pipeline.name: pipeline for pipeline in (GERMLINE, TUXEDO)})
+
+
+def in_order(name: str) -> tuple[int, str]:
+    """Where a pipeline stands in a list: ours in their order, then others by name."""
+    return (list(PIPELINES).index(name), "") if name in PIPELINES else (len(PIPELINES), name)
+
+
 ALTERNATIVES = frozenset(chain.from_iterable(pipeline.alternatives for pipeline in PIPELINES.values()))
 UNAVOIDABLE = frozenset(chain.from_iterable(pipeline.unavoidable for pipeline in PIPELINES.values()))
 

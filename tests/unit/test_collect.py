@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from math import sqrt
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 from zlib import crc32
 
@@ -24,6 +25,7 @@ from rich.console import Console
 
 from gpd.commands import report
 from gpd.errors import GpdError
+from gpd.pipelines import human_30x_per_day
 from gpd.records.decoding import decode
 from gpd.records.ledger import Attempt, LedgerWarning
 from gpd.records.run import RunRecord, read_run, read_spec
@@ -92,7 +94,7 @@ def test_a_run_by_hand(golden, run):
     assert run.genomes_per_day == pytest.approx(succeeded * DAY_S / makespan_s)
     assert run.gigabases == pytest.approx(gigabases)
     assert run.gigabases_per_day == pytest.approx(gigabases * DAY_S / makespan_s)
-    assert run.human_30x_per_day == pytest.approx(gigabases * DAY_S / makespan_s / 93)
+    assert run.human_30x_per_day is None  # a tenth of a genome is 9.3 Gb
     assert run.cpu_s == pytest.approx(cpu_s)
     assert run.cpu_utilisation == pytest.approx(cpu_s / (2 * makespan_s))
     assert run.cpu_s_per_gigabase == pytest.approx(cpu_s / gigabases)
@@ -143,7 +145,6 @@ def test_a_point_by_hand(golden, point):
         "makespan_s": makespans,
         "genomes_per_day": [DAY_S * n / s for n, s in zip(genomes, makespans, strict=True)],
         "gigabases_per_day": [DAY_S * g / s for g, s in zip(gigabases, makespans, strict=True)],
-        "human_30x_per_day": [DAY_S * g / s / 93 for g, s in zip(gigabases, makespans, strict=True)],
         "cpu_utilisation": [c / 2 / s for c, s in zip(cpu, makespans, strict=True)],
         "cpu_s_per_gigabase": [c / g for c, g in zip(cpu, gigabases, strict=True)],
     }
@@ -216,7 +217,8 @@ def test_parquet_says_units_and_meanings(golden, tmp_path):
 def test_a_table_is_replaced_at_once_or_not_at_all(golden, tmp_path, monkeypatch):
     collect.write(golden, tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert set(before) == {f"{table}.{kind}" for table in columns.TABLES for kind in ("tsv", "parquet")}
+    every = {**columns.TABLES, **columns.DERIVED}
+    assert set(before) == {f"{table}.{kind}" for table in every for kind in ("tsv", "parquet")}
 
     def half(frame, path, **options):
         Path(path).write_text("study\tce")
@@ -784,3 +786,55 @@ def test_over_several_hosts_no_time_is_since_another_hosts(study):
     run = row(tables.runs)
     assert run.makespan_s == run.wall_s
     assert [each.node or "" for each in tables.jobs] == ["n2", ""]
+
+
+# ---- the summary -------------------------------------------------------------------------------------
+
+
+def test_the_time_of_a_step_and_its_errors_by_hand(golden):
+    """The two repeats took 50 and 52 s, and the warm-up 55; t of one degree of freedom is 12.7062 at 95%."""
+    where = {"mode": "shared", "n": 1, "pipeline": "germline", "step": "haplotype_caller"}
+    for metric, unit, seconds in (
+        ("elapsed_h", "h", (50, 52)),
+        ("summed_h", "h", (50, 52)),
+        ("cpu_s", "s", (49.9, 51.9)),
+    ):
+        of = row(golden.summary, metric=metric, **where)
+        scale = 3600 if unit == "h" else 1
+        mean = sum(seconds) / 2
+        assert (of.repeats, of.unit) == (2, unit)
+        assert of.mean * scale == pytest.approx(mean)
+        assert of.sd * scale == pytest.approx(2**0.5)
+        assert of.se * scale == pytest.approx(1)
+        assert (of.low * scale, of.high * scale) == pytest.approx((mean - 12.7062, mean + 12.7062), rel=1e-5)
+
+
+def test_all_steps_together_are_summed_run_by_run(golden):
+    """A sum's error is that of sums: steps of one run are not independent of each other."""
+    where = {"mode": "shared", "n": 2, "pipeline": "germline"}
+    of = row(golden.summary, metric="summed_h", step=None, **where)
+    sums = [
+        sum(step.summed_h for step in golden.steps if step.run == run and step.summed_h is not None)
+        for run in ("germline-n2-shared-compact-r1", "germline-n2-shared-compact-r2")
+    ]
+    assert (of.repeats, of.mean) == (2, pytest.approx(fmean(sums)))
+    assert of.sd == pytest.approx(stdev(sums))
+
+
+def test_a_figure_of_one_repeat_has_no_error(golden):
+    own = [each for each in golden.summary if each.pipeline == "tuxedo"]
+    assert {each.repeats for each in own if each.mean is not None} == {1}
+    assert {(each.sd, each.se, each.low, each.high) for each in own} == {(None, None, None, None)}
+
+
+def test_the_summary_has_what_configurations_have(golden):
+    for configuration in golden.configurations:
+        own = [each for each in golden.summary if each.step is None and each.curve_key == configuration.curve_key]
+        for name in ("genomes_per_day", "makespan_s", "cpu_utilisation"):
+            assert row(own, n=configuration.n, metric=name).estimate == getattr(configuration, name)
+
+
+@pytest.mark.parametrize(("of_a_sample", "daily"), [(9.3, 2.0), (93.0, 2.0), (9.29, None), (None, None)])
+def test_samples_of_less_than_a_tenth_of_a_genome_are_not_counted_as_human_ones(of_a_sample, daily):
+    assert human_30x_per_day(186.0, of_a_sample, 1.0) == daily
+    assert human_30x_per_day(186.0, of_a_sample, 0.5) is None

@@ -55,7 +55,11 @@ def test_the_file_in_config_is_a_study():
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("pipelines: {exome: {}}", "pipelines: {'exome': {}}: must be germline, tuxedo or both"),
+        ("pipelines: {exome: {}}", "pipelines.exome: pipelines of ours are germline and tuxedo: for your own set"),
+        ("pipelines: {My-own: {workflow: Snakefile}}", "must be germline, tuxedo or both"),
+        ("pipelines: {germline: {workflow: Snakefile}}", "germline is a pipeline of ours: give yours another name"),
+        ("pipelines: {germline: {column: sample}}", "pipelines.germline: unknown: column; known are directory, config"),
+        ("pipelines: {own: {workflow: Snakefile, colum: x}}", "pipelines.own: unknown: colum; known are directory"),
         ("pipelines: {germline: {confg: c}}", "pipelines.germline: unknown: confg; known are directory, config"),
         ("pipelines: {germline: {config: 'a{b'}}", "without braces or control characters"),
         ("pipelines: {}", "pipelines: {}: must be germline, tuxedo or both"),

@@ -177,7 +177,7 @@ def test_a_profile_is_found_here_and_in_the_project_and_by_its_name(tmp_path, mo
     mine.mkdir(parents=True)
     (mine / "config.yaml").touch()
     assert workflow.find_profile("profiles/throughput").resolve() == mine
-    with pytest.raises(GpdError, match=r"no such folder.* are default, published, scratch, slurm, throughput$"):
+    with pytest.raises(GpdError, match=r"no such folder.* are any, default, published, scratch, slurm, throughput$"):
         workflow.find_profile("mine")
 
 

@@ -9,6 +9,9 @@ from rich.console import Console
 
 from gpd.commands.subcommands import print_grids, print_lines, terminal
 
+CLOCK = "elapsed_h"  # of steps, as published studies have them
+ON_TERMINAL = 4  # columns
+
 
 def command(
     study: Annotated[Path, typer.Argument(help="A study's folder, as runs/study.", exists=True, file_okay=False)],
@@ -37,7 +40,11 @@ def write(study: Path, console: Console) -> int:
     collect.write(tables, study / collect.FOLDER)
     html = report.write(tables, study)
     of_curves = [
-        (grids.search_grid(curve_key, tables), grids.configurations_grid(curve_key, tables.configurations))
+        (
+            grids.search_grid(curve_key, tables),
+            grids.configurations_grid(curve_key, tables.configurations),
+            *grids.step_grids(curve_key, CLOCK, tables.summary, tables.configurations, ON_TERMINAL),
+        )
         for curve_key in grids.searched_curves(tables)
     ]
     found = (*chain.from_iterable(of_curves), *grids.stream_grids(tables.streams), grids.continued_grid(tables.runs))

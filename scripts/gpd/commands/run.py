@@ -25,7 +25,7 @@ from gpd.machines import launcher, tools
 from gpd.outcomes import COHORT, JOB_FAILED, failures
 from gpd.pipelines import PIPELINES, share
 from gpd.records.ledger import Attempt, read_ledger
-from gpd.records.run_spec import PipelineName
+from gpd.records.run_spec import OwnPipeline
 from gpd.text.formats import listed
 
 LEDGER = "ledger.jsonl"
@@ -39,7 +39,7 @@ REFUSE_AGAIN = {"GPD_AGAIN": "refuse"}  # the workflow ends before it makes agai
 
 def command(
     context: typer.Context,
-    pipeline: Annotated[PipelineName, typer.Argument(help="Which pipeline to run.")],
+    pipeline: Annotated[OwnPipeline, typer.Argument(help="Which pipeline to run.")],
     directory: Annotated[Path, typer.Option(help="Where the run writes.", exists=True, file_okay=False)] = Path(),
     configfile: Annotated[list[Path] | None, typer.Option(help="Configuration, repeatable.", exists=True)] = None,
     profile: Annotated[

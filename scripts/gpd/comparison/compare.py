@@ -25,7 +25,18 @@ from gpd.comparison.comparability import (
     output_differences,
     pooled_differences,
 )
-from gpd.comparison.results import A_GIGABASE, GENOMES, GIGABASES, HUMAN, TOTALS, Metric, Results, Side, same_size
+from gpd.comparison.results import (
+    A_GIGABASE,
+    GENOMES,
+    GIGABASES,
+    HUMAN,
+    TOTALS,
+    Metric,
+    Results,
+    Side,
+    same_size,
+    steps_of,
+)
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import CurveKey
@@ -161,7 +172,7 @@ def _configurations(sides: Sequence[Side], matches: Sequence[Match]) -> Iterator
             results = {name: curve[n] for name, curve in curves.items() if n in curve}
             if len(results) > 1:
                 common = _common(sides, {name: match[name] for name in results})
-                rows = _rows(_metrics(common.pipeline), results)
+                rows = _rows(_metrics(common.pipeline, results.values()), results)
                 known = tuple(row for row in rows if any(estimate.n for estimate in row.estimates.values()))
                 yield ConfigurationRows(match, common, n, results, known)
 
@@ -295,11 +306,12 @@ def _notes(
 # ----------------------------------------------------------------------------------------------- tables
 
 
-def _metrics(pipeline: str) -> Iterator[Metric]:
-    """Return the metrics in order; RNA-Seq has no 30x."""
+def _metrics(pipeline: str, results: Iterable[Results]) -> Iterator[Metric]:
+    """Return the metrics in order; RNA-Seq has no 30x. Steps of a workflow that is not ours are those that ran."""
+    steps = PIPELINES[pipeline].steps or steps_of(results)
     yield from (metric for metric in TOTALS if metric != HUMAN or PIPELINES[pipeline].genomes)
     for clock in (*A_GIGABASE, *A_GIGABASE.values()):
-        yield from (Metric(clock, step) for step in PIPELINES[pipeline].steps)
+        yield from (Metric(clock, step) for step in steps)
 
 
 def _rows(metrics: Iterable[Metric], results: Mapping[str, Results]) -> Iterator[Row]:

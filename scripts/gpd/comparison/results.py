@@ -76,9 +76,20 @@ class Results:
         return ratio(self.estimate(metric), other.estimate(metric))
 
 
+def steps_of(results: Iterable[Results]) -> list[str]:
+    """The steps that results have, in their order."""
+    return list(dict.fromkeys(metric.step for one in results for metric in one.estimates if metric.step))
+
+
 def same_size(*results: Results) -> bool:
-    """Tell whether samples have as many gigabases as those of the first; what is not known may be anything."""
+    """Tell whether samples have as many gigabases as those of the first; what is not known may be anything.
+
+    Where no size is known, as of workflows that are not ours, the same samples are of the same size.
+    """
     sizes = [one.gigabases for one in results]
+    draws = {frozenset(draw for values in one.by_draw.values() for draw in values) for one in results}
+    if not any(sizes) and len(draws) == 1 and draws != {frozenset()}:
+        return True
     return len(sizes) < 2 or all(
         size and sizes[0] and max(size, sizes[0]) / min(size, sizes[0]) - 1 <= SAME_SIZE for size in sizes
     )

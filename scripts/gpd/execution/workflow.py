@@ -69,11 +69,13 @@ def command(
     configfiles: Sequence[Path],
     extra: Sequence[str],
     options: Sequence[str] = (),
+    snakefile: Path = SNAKEFILE,
+    python: str = sys.executable,
 ) -> list[str]:
     """Snakemake's command line, as a person would type it; `extra` are what a person did type, targets among it."""
     executor = [] if executor_of(profile, [*options, *extra]) else usual_executor()
     return [
-        *(sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--directory", str(directory)),
+        *(python, "-m", "snakemake", "--snakefile", str(snakefile), "--directory", str(directory)),
         *executor,
         *(["--resources", f"mem_mb={mem_mb}"] if mem_mb else []),
         *(["--workflow-profile", str(profile)] if profile else []),

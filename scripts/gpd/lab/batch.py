@@ -30,14 +30,14 @@ class BatchWorkload:
         if step := spec.step:  # a copy of a step has its share of the memory, and the step's rules alone
             options = ["--allowed-rules", *step.rules]
             return Share(step.threads, setup.mem_mb and setup.mem_mb // step.copies, step.targets, options)
-        return Share(spec.cores, setup.mem_mb)
+        return Share(spec.cores, setup.mem_mb, setup.source.targets)
 
     def lay_out(self) -> None:
         for process in self.processes:
             snakemake_process.set_up(process, self.spec, self.setup)
 
     def find_room(self, scratch: Path) -> None:
-        if self.spec.step is None:
+        if self.spec.step is None and self.setup.source.ours:
             samples, at_work = self.spec.samples, len(self.processes)
             disk.refuse_full(disk.estimate(self.setup.source, samples), samples, at_work, self.folder, scratch)
 

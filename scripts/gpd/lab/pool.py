@@ -1,5 +1,6 @@
 """The samples that a study draws from: a pipeline's configuration and tables, read, and laid out for a run of some."""
 
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -8,14 +9,17 @@ from typing import Any
 
 import yaml
 
-from gpd.execution import configuration
+from gpd.execution import configuration, workflow
 from gpd.execution.configuration import ConfigurationError, Row
 from gpd.files import write_text
 from gpd.lab.study import Pool, Sample, StudyError
 from gpd.paths import ROOT
 from gpd.pipelines import PIPELINES
+from gpd.records.run import JobNames
+from gpd.records.study import CONFIG
 
 SCHEMAS = ROOT / "workflow" / "schemas"
+REFERENCE = Path("results", "reference")
 NAMES = ("sample_name", "unit_name")
 READS = ("fq1", "fq2", "bam")
 PATH_TYPES = ("path", "optional_path")
@@ -33,6 +37,35 @@ class Source:
     samples: tuple[Row, ...]
     units: tuple[Row, ...]
     copies: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def ours(self) -> bool:
+        """Whether the workflow is this project's."""
+        return True
+
+    @property
+    def snakefile(self) -> Path:
+        return workflow.SNAKEFILE
+
+    @property
+    def python(self) -> str:
+        """The Python whose Snakemake runs it."""
+        return sys.executable
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What a run makes."""
+        return ("results",)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of Snakemake that every run has."""
+        return ()
+
+    @property
+    def job_names(self) -> JobNames | None:
+        """How its jobs are read, where that is not known beforehand."""
+        return None
 
     @property
     def members(self) -> list[Sample]:
@@ -71,6 +104,31 @@ class Source:
         """Whether every run has to have samples of two conditions."""
         return PIPELINES[self.config["pipeline"]].conditions and self.config.get("stop_after") != "quantify"
 
+    def rules_of(self, pipeline: str) -> frozenset[str]:
+        """The rules that the workflow has for a pipeline."""
+        return workflow.rules(pipeline)
+
+    def shared_files(self, prepared: Path) -> list[Path]:
+        """What all samples read, of what was `prepared`."""
+        return [path for path in sorted((prepared / REFERENCE).rglob("*")) if path.is_file()]
+
+    def profile(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """A run's profile."""
+        return dict(given)
+
+    def lay_out(self, samples: Collection[str], folder: Path, **settings: Any) -> None:
+        """Write configuration and tables for a run of some samples in `folder`; `settings` replace the pool's."""
+        target = folder / "config"
+        target.mkdir(parents=True, exist_ok=True)
+        # its samples are those that are not left out
+        tables = {"samples": "config/samples.tsv", "units": "config/units.tsv", "leave_out": []}
+        config = {**self.config, **tables, **settings}
+        write_text(target / "config.yaml", yaml.safe_dump(config, sort_keys=False))
+        for name, rows in (("samples", self.samples), ("units", self.units)):
+            drawn = [row for row in rows if row["sample_name"] in samples]
+            lines = [list(drawn[0]), *(row.values() for row in drawn)]
+            write_text(target / f"{name}.tsv", "".join("\t".join(line) + "\n" for line in lines))
+
 
 def read_pool(pipeline: str, pool: Pool) -> Source:
     """Read a pool's configuration and tables; paths in them become absolute, what they leave out has its default.
@@ -78,7 +136,7 @@ def read_pool(pipeline: str, pool: Pool) -> Source:
     What is wrong with the files that they name, the workflow says when it starts. Raises StudyError.
     """
     try:
-        return read_source(Path(pool.directory), Path(pool.config), pipeline)
+        return read_source(Path(pool.directory), Path(pool.config or CONFIG), pipeline)
     except (ConfigurationError, OSError) as error:
         raise StudyError("\n".join(f"pipelines.{pipeline}: {line}" for line in str(error).splitlines())) from error
 
@@ -120,17 +178,8 @@ def longest_name() -> int:
 
 
 def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: Any) -> None:
-    """Write configuration and tables for a run of some of the samples in `folder`; `settings` replace the pool's."""
-    target = folder / "config"
-    target.mkdir(parents=True, exist_ok=True)
-    # its samples are those that are not left out
-    tables = {"samples": "config/samples.tsv", "units": "config/units.tsv", "leave_out": []}
-    config = {**source.config, **tables, **settings}
-    write_text(target / "config.yaml", yaml.safe_dump(config, sort_keys=False))
-    for name, rows in (("samples", source.samples), ("units", source.units)):
-        drawn = [row for row in rows if row["sample_name"] in samples]
-        lines = [list(drawn[0]), *(row.values() for row in drawn)]
-        write_text(target / f"{name}.tsv", "".join("\t".join(line) + "\n" for line in lines))
+    """Lay out a run of some of the samples in `folder`; `settings` replace the pool's."""
+    source.lay_out(samples, folder, **settings)
 
 
 @cache

@@ -67,6 +67,8 @@ class MadeFile:
 
 def drawn_from(study: Study, source: Source) -> Source:
     """A pool as runs draw from it: with the files that are made of its own, and each genome as often as it is to be."""
+    if study.fraction == 1 and study.copies == 1:
+        return source
     numbers = range(1, study.copies + 1)
     samples = [{**row, "sample_name": copied(row["sample_name"], at)} for row in source.samples for at in numbers]
     units = [

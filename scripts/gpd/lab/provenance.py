@@ -11,6 +11,7 @@ from subprocess import STDOUT
 from typing import Any
 
 from gpd.lab import digests
+from gpd.lab.any_workflow import AnyWorkflow
 from gpd.lab.pool import Source, settings_without_paths
 from gpd.machines import tools
 from gpd.paths import PINNED, ROOT
@@ -36,10 +37,19 @@ JAVA_PROPERTIES = ("java.vendor", "java.runtime.version", "java.vm.name")
 def settings(source: Source, dictionary: Path) -> Settings:
     """The settings of a run's record: versions, and digests of the workflow, its configuration and the reference.
 
-    `dictionary` is the reference's sequence dictionary.
+    `dictionary` is the reference's sequence dictionary. Of a workflow that is not ours its tools and reference are not
+    known.
     """
+    if isinstance(source, AnyWorkflow):
+        return Settings(
+            workflow_commit=_commit(source.snakefile.parent),
+            workflow_digest=source.workflow_digest(),
+            config_digest=source.config_digest(),
+            gpd_version=version("gpd"),
+            environment=variables(os.environ),
+        )
     return Settings(
-        workflow_commit=_commit(),
+        workflow_commit=_commit(ROOT),
         workflow_digest=_files_digest(WORKFLOW, PINNED),
         environments_digest=_files_digest(ENVIRONMENTS),
         config_digest=_digest(settings_without_paths(source.config)),
@@ -104,9 +114,9 @@ def _without_folders(value: Any) -> Any:
     return Path(value).name if isinstance(value, str) and value.startswith("/") else value
 
 
-def _commit() -> str | None:
-    """The commit of the workflow's repository; None where it is no repository."""
-    return _output(["git", "-C", str(ROOT), "rev-parse", "HEAD"]).strip() or None
+def _commit(folder: Path) -> str | None:
+    """The commit of the repository that a folder is in; None where it is in none."""
+    return _output(["git", "-C", str(folder), "rev-parse", "HEAD"]).strip() or None
 
 
 def _output(command: list[str], **options: Any) -> str:

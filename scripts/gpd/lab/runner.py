@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gpd.errors import Interrupted
 from gpd.execution import cpu_waits, interruption, run_lock, workflow
-from gpd.lab import placement, pool_files, provenance, single_run, study
+from gpd.lab import any_workflow, placement, pool_files, provenance, single_run, study
 from gpd.lab.placement import Placement
 from gpd.lab.pool import Source, longest_name, read_pool
 from gpd.lab.pool_files import MadeFile
@@ -25,7 +25,7 @@ from gpd.records.binding import Binding
 from gpd.records.host import machine_differences
 from gpd.records.old_names import spec_path
 from gpd.records.run import RunRecord, Settings, read_run, read_spec
-from gpd.records.run_spec import CLUSTER, INDEPENDENT, STREAM, CurveKey, PipelineName, RunSpec
+from gpd.records.run_spec import CLUSTER, INDEPENDENT, SHARED, STREAM, CurveKey, PipelineName, RunSpec
 from gpd.records.study import AUTO, DESIGN, FILE, SECONDS, StudyRecord
 from gpd.statistics.saturation import Observation
 from gpd.statistics.stream import LEAST_BATCHES, LEAST_ENDS
@@ -51,7 +51,11 @@ MADE_WITH = {
     "environment": "set of environment variables",
 }
 # of the record itself, what each run has of its own
-MADE_WITH_BY_RUN = {"profile_digest": "content of the profile", "binding": "binding"}
+MADE_WITH_BY_RUN = {
+    "profile_digest": "content of the profile",
+    "binding": "binding",
+    "job_names": "list of steps, or wildcard",
+}
 
 
 @dataclass(frozen=True)
@@ -126,8 +130,13 @@ def read(path: Path) -> tuple[Study, dict[PipelineName, Source]]:
     Raises StudyError with a line for each fault that shows without running anything.
     """
     settings = study.read_study(path)
-    sources = {name: read_pool(name, pool) for name, pool in settings.pipelines.items()}
-    for profile in settings.profiles.values():
+    if faults := [f"{path}: {fault}" for fault in _faults_of_workflows(settings)]:
+        raise StudyError("\n".join(faults))
+    sources: dict[PipelineName, Source] = {
+        name: any_workflow.read(name, pool) if pool.workflow else read_pool(name, pool)
+        for name, pool in settings.pipelines.items()
+    }
+    for profile in (*settings.profiles.values(), *(pool.profile for pool in settings.pipelines.values())):
         workflow.find_profile(profile)
     if faults := [f"{path}: {fault}" for fault in _faults(settings, sources)]:
         raise StudyError("\n".join(faults))
@@ -160,6 +169,17 @@ def _with_threads(settings: Study, usable: int) -> Study:
     return replace(settings, threads_per_core=threads / usable)
 
 
+def _faults_of_workflows(settings: Study) -> Iterator[str]:
+    """Lines about what goes with our pipelines alone."""
+    if not (others := [name for name, pool in settings.pipelines.items() if pool.workflow]):
+        return
+    if unfit := [mode for mode in settings.modes if mode not in (SHARED, INDEPENDENT)]:
+        yield f"modes: {unfit[0]}: {others[0]} is a workflow of yours: shared and independent go with it"
+    if settings.subsample or settings.copies > 1:
+        key = "subsample" if settings.subsample else "copies"
+        yield f"{key}: which files of {others[0]} are reads is not known: leave it out"
+
+
 def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator[str]:
     """Lines about settings that do not go together, or not with the pools."""
     if settings.on_nodes and len(settings.modes) > 1:
@@ -175,7 +195,7 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
         same = bindings.setdefault(tuple(Binding.parse(name).variables.items()), name)
         if same != name:
             yield f"bindings: {same} and {name} are the same: name one"
-    known = frozenset().union(*(workflow.rules(pipeline) for pipeline in settings.pipelines))
+    known = frozenset[str]().union(*(source.rules_of(name) for name, source in sources.items()))
     for name in settings.threads.keys() - known:  # Snakemake passes over them
         close = get_close_matches(name, known, n=1)
         hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(sorted(known))}"
@@ -194,7 +214,7 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
             yield f"concurrent_samples: {most} is more than the {len(pool)} samples in the pool of {pipeline}"
         yield from _faults_of_copies(pipeline, source, [sample.name for sample in pool])
         if source.needs_conditions:
-            remedy = "set stop_after: quantify in its configuration"
+            remedy = "set stop_after: quantify in its configuration" if source.ours else "leave condition out"
             if INDEPENDENT in settings.modes or settings.streams:
                 which = "independent runs" if INDEPENDENT in settings.modes else "the pipelines of a stream"
                 yield f"modes: {which} take one sample each, and {pipeline} compares conditions: {remedy}"
@@ -330,7 +350,7 @@ def _refuse_other(plan: StudyPlan, pipeline: str, settings: Settings) -> None:
         if record.spec.pipeline != pipeline:
             continue
         spec = _run_now(plan, record.spec, record.spec.left_out)
-        own = single_run.made_with(spec) if spec else {}
+        own = single_run.made_with(spec, plan.sources[spec.pipeline]) if spec else {}
         pairs = [
             *((name, getattr(record.settings, key), getattr(settings, key)) for key, name in MADE_WITH.items()),
             *((MADE_WITH_BY_RUN[key], getattr(record, key), now) for key, now in own.items()),
@@ -391,7 +411,8 @@ def _preparations(plan: StudyPlan, setup: Setup) -> Iterator[tuple[str, Callable
     if pool_files.missing(reads := pool_files.made_files(plan.study, given)):
         yield f"{setup.pipeline}: reads of the pool", lambda _: pool_files.make(setup.folder, reads)
     if not plan.steps:
-        yield f"{setup.pipeline}: indexes and dictionaries", partial(single_run.prepare, setup, plan.cores)
+        what = "indexes and dictionaries" if setup.source.ours else "its plan"
+        yield f"{setup.pipeline}: {what}", partial(single_run.prepare, setup, plan.cores)
     left = [spec for spec in plan.steps if not single_run.is_finished(plan.study.folder, spec)]
     for name, (spec, step) in {spec.step.name: (spec, spec.step) for spec in left if spec.step}.items():
         yield f"{name}: its inputs", partial(single_run.prepare_step, spec, step, setup)
@@ -426,7 +447,8 @@ def check(sources: Iterable[Source]) -> None:
 def _setup(plan: StudyPlan, source: Source, lock: int) -> Setup:
     folder = plan.study.folder.resolve()
     here = plan.placement is None
-    from_conda = tools.conda_options(source.config["pipeline"]) if here else []
+    from_conda = tools.conda_options(source.config["pipeline"]) if here and source.ours else []
+    prefix = ("--conda-prefix", str(folder / "conda")) if from_conda or not source.ours else ()
     return Setup(
         folder=folder,
         source=pool_files.drawn_from(plan.study, source),
@@ -436,7 +458,7 @@ def _setup(plan: StudyPlan, source: Source, lock: int) -> Setup:
         keep_results=plan.study.keep_results,
         continue_runs=plan.study.continue_runs,
         lock=lock,
-        options=(*from_conda, "--conda-prefix", str(folder / "conda")) if from_conda else (),
+        options=(*source.options, *from_conda, *prefix),
     )
 
 

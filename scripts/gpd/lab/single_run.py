@@ -25,7 +25,6 @@ from gpd.lab.snakemake_process import (
     ENVIRONMENT,
     LEDGER,
     REFERENCE,
-    RESULTS,
     Changed,
     EndedProcess,
     Setup,
@@ -50,6 +49,7 @@ from gpd.records.old_names import SPEC
 from gpd.records.run import ProcessRecord, RunRecord, read_run
 from gpd.records.run_spec import RunSpec, StepCopies
 from gpd.records.study import BEGAN, ENDED, STARTS, StudyRecord
+from gpd.statistics.known import whole_sum
 from gpd.text.cpu_lists import format_cpus
 from gpd.text.formats import percent
 
@@ -66,7 +66,13 @@ def is_finished(study: Path, spec: RunSpec) -> bool:
 
 
 def prepare(setup: Setup, cores: int, changed: Changed) -> None:
-    """Make what all runs of a pipeline share, and have the workflow check all of its pool. Raises StudyRunError."""
+    """Make what all runs of a pipeline share, and have the workflow check all of its pool. Raises StudyRunError.
+
+    A workflow that is not ours is planned, and nothing is made.
+    """
+    if not setup.source.ours:
+        plan_dry(setup.source)
+        return
     lay_out(setup.source, [member.name for member in setup.source.members], setup.prepared)
     profile = workflow.PROFILES / "default"
     if setup.placement:
@@ -113,8 +119,10 @@ def plan_dry(
         profile = workflow.read_profile(workflow.PROFILES / "default" / "config.yaml")
         written = write_profile(profile | ({"set-threads": dict(threads)} if threads else {}), folder)
         quiet = [] if threads else ["--quiet", "all"]
-        options = ["--dry-run", "--nolock", *quiet, "--", str(RESULTS)]
-        arguments = workflow.command(folder, cores, mem_mb, written, [], options)
+        options = [*source.options, "--dry-run", "--nolock", *quiet, "--", *source.targets]
+        arguments = workflow.command(
+            folder, cores, mem_mb, written, [], options, snakefile=source.snakefile, python=source.python
+        )
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
             raise StudyRunError(reason(finished))
@@ -132,7 +140,7 @@ def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
 
 
 def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
-    inputs, own = inputs_of(spec, setup.source), made_with(spec)
+    inputs, own = inputs_of(spec, setup.source), made_with(spec, setup.source)
     workload: Workload = (
         StreamWorkload(spec, spec.stream, setup, folder, inputs)
         if spec.stream
@@ -153,7 +161,8 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         began, start = time.monotonic(), datetime.now(UTC)
         begun = begun.begin(folder, node, start)
         cpus = usable_cpus(spec) if here else None
-        environment = {"GPD_RUN": run_id, **ENVIRONMENT.get(spec.mode, {}), **Binding.parse(spec.binding).variables}
+        of_mode = ENVIRONMENT.get(spec.mode, {}) if setup.source.ours else {}
+        environment = {"GPD_RUN": run_id, **of_mode, **Binding.parse(spec.binding).variables}
         environment |= {"TMPDIR": str(scratch)} if here else {}
         with (
             disk.watch([folder, scratch]) as peak,
@@ -167,6 +176,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
             refuse_failed(each.finished, each.attempts, each.folder)
     (folder / continuing.BEGUN).unlink(missing_ok=True)  # going on would not mend what is damaged
     left = workload.left(ended)
+    kept = whole_sum(each.mib for each in left)
     cpu_s = round(sum(each.finished.cpu.own_s + each.finished.cpu.below_s for each in ended), 2)
     record = RunRecord(
         run=run_id,
@@ -177,7 +187,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         cpu_s=cpu_s,
         snakemake_cpu_s=round(sum(each.finished.cpu.own_s for each in ended), 2),
         peak_disk_mib=peak.mib and round(peak.mib, 3),
-        kept_disk_mib=round(sum(each.mib for each in left), 3),
+        kept_disk_mib=None if kept is None else round(kept, 3),
         genome_mb=_genome_mb(setup.prepared / REFERENCE / "genome.fa.fai"),
         energy_j=energy.joules if here else None,
         processes=tuple(
@@ -202,7 +212,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
     )
     if not setup.keep_results:  # logs, ledger and configuration stay in any case
         for each in ended:
-            remove_results(each)
+            remove_results(each, setup.source)
     write_record(folder / RECORD, begun.marked(record))
     _note(setup.folder, spec, run_id, ENDED)
 
@@ -274,13 +284,14 @@ def _jobs_elsewhere(setup: Setup, folder: Path) -> Iterator[None]:
 # ---- before ------------------------------------------------------------------------------------------
 
 
-def made_with(spec: RunSpec) -> dict[str, Any]:
+def made_with(spec: RunSpec, source: Source) -> dict[str, Any]:
     """What a run is made with of its own: its profile's content, and how its jobs are bound, if they are."""
     profile = workflow.read_profile(workflow.find_profile(spec.profile) / "config.yaml")
     stall = {"stall_s": profile.get("pinned-stall-s", 0)}
     return {
         "profile_digest": provenance.profile_digest(profile, spec.threads),
         "binding": None if is_unbound(spec.binding) else Binding.parse(spec.binding).beside_policy | stall,
+        "job_names": source.job_names,
     }
 
 
@@ -290,7 +301,7 @@ def _set_cache(spec: RunSpec, setup: Setup) -> float | None:
     Raises StudyRunError where that is another state.
     """
     reads = [path for sample in spec.samples for path in setup.source.reads(sample)]
-    files = [*reads, *(path for path in sorted((setup.prepared / REFERENCE).rglob("*")) if path.is_file())]
+    files = [*reads, *setup.source.shared_files(setup.prepared)]
     change = {"warm": page_cache.load, "cold": page_cache.drop}.get(spec.cache)
     if change is None:
         return page_cache.cached_share(files)

@@ -13,7 +13,9 @@ from gpd.errors import GpdError
 from gpd.execution import snakemake_log, workflow
 from gpd.files import write_text
 from gpd.lab import digests, disk
+from gpd.lab.any_workflow import AnyWorkflow
 from gpd.lab.placement import Placement
+from gpd.lab.pool import REFERENCE as REFERENCE
 from gpd.lab.pool import Source, lay_out
 from gpd.pipelines import PIPELINES
 from gpd.records.ledger import Attempt, last_attempts, read_ledger
@@ -23,7 +25,6 @@ from gpd.tables.summary import summarize
 
 LEDGER = "ledger.jsonl"
 RESULTS = Path("results")
-REFERENCE = RESULTS / "reference"
 # independent pipelines are those of the published studies: gatk starts its JVMs as they come, with both compilers; the
 # variable has the last word, after the options of rules
 ENVIRONMENT = {INDEPENDENT: {"GATK_CLASS_ARCHIVE": "", "_JAVA_OPTIONS": "-XX:+TieredCompilation"}}
@@ -99,7 +100,7 @@ class Left:
 
     inputs: Mapping[str, InputRecord]
     outputs: tuple[OutputRecord, ...]
-    mib: float
+    mib: float | None
 
 
 Start = Callable[[Process], EndedProcess]
@@ -135,13 +136,13 @@ def set_up(process: Process, spec: RunSpec, setup: Setup) -> None:
     all folders but those of the step's rules are its inputs, or of no use.
     """
     settings = {**CONFIG.get(spec.mode, {})}
-    made = [REFERENCE.name]
+    made = [REFERENCE.name] if setup.source.ours else []
     if spec.step:
         settings |= of_step(setup.source, spec.samples, spec.step.scatter)
         made = [path.name for path in (setup.prepared / RESULTS).iterdir() if path.name not in spec.step.rules]
     lay_out(setup.source, process.samples, process.folder, **settings)
-    (process.folder / RESULTS).mkdir(exist_ok=True)
     for name in made:
+        (process.folder / RESULTS).mkdir(exist_ok=True)
         (process.folder / RESULTS / name).symlink_to((setup.prepared / RESULTS / name).resolve())
     if setup.placement:
         profile = setup.placement.confined(spec.nodes, process.folder)
@@ -149,7 +150,7 @@ def set_up(process: Process, spec: RunSpec, setup: Setup) -> None:
         profile = workflow.read_profile(workflow.find_profile(spec.profile) / "config.yaml")
     if threads := {**(profile.get("set-threads") or {}), **spec.threads}:
         profile["set-threads"] = threads  # which Snakemake does not take empty
-    write_profile(profile, process.folder)
+    write_profile(setup.source.profile(profile), process.folder)
 
 
 def of_step(source: Source, samples: Collection[str], scatter: str) -> dict[str, Any]:
@@ -172,9 +173,9 @@ def inputs_of(spec: RunSpec, source: Source) -> dict[str, InputRecord]:
 
 
 def _input(source: Source, sample: str) -> InputRecord:
-    size = sum(path.stat().st_size for path in source.reads(sample))
+    sizes = [path.stat().st_size for path in source.reads(sample)]
     digest = digests.input_digest(source.units_of(sample), source.sheets_say(sample))
-    return InputRecord(digest=digest, mib=round(size / 1024**2, 3))
+    return InputRecord(digest=digest, mib=round(sum(sizes) / 1024**2, 3) if sizes else None)
 
 
 def starter(
@@ -216,7 +217,11 @@ def snakemake(
 ) -> workflow.Finished:
     every = [*setup.options, *options, "--", *targets]
     return workflow.run(
-        workflow.command(folder.resolve(), cores, setup.mem_mb, profile.resolve(), [], every),
+        workflow.command(
+            *(folder.resolve(), cores, setup.mem_mb, profile.resolve(), [], every),
+            snakefile=setup.source.snakefile,
+            python=setup.source.python,
+        ),
         folder / workflow.LOG,
         changed,
         environment=environment,
@@ -227,7 +232,13 @@ def snakemake(
 
 
 def left(process: EndedProcess, setup: Setup, inputs: Mapping[str, InputRecord]) -> Left:
-    """What a process left; without `inputs` no more than the size of its results is looked at."""
+    """What a process left; without `inputs` no more than the size of its results is looked at.
+
+    Of a workflow that is not ours no more is known than what it read. Raises StudyRunError where that is of others.
+    """
+    if isinstance(setup.source, AnyWorkflow):
+        setup.source.refuse_strangers(process.samples, process.attempts, process.folder)
+        return Left(inputs, (), None)
     read = dict(_inputs(process, setup, inputs)) if inputs else {}
     made = tuple(_outputs(process, setup.pipeline)) if inputs else ()
     return Left(read, made, disk.used_mib(process.folder / RESULTS))
@@ -259,6 +270,9 @@ def _outputs(process: EndedProcess, pipeline: str) -> list[OutputRecord]:
     return digests.outputs(pipeline, process.folder / RESULTS, summary.succeeded)
 
 
-def remove_results(process: Process) -> None:
+def remove_results(process: EndedProcess, source: Source) -> None:
+    if isinstance(source, AnyWorkflow):
+        source.clean(process.folder, process.attempts)
+        return
     shutil.rmtree(process.folder / RESULTS, ignore_errors=True)
     shutil.rmtree(process.folder / ".snakemake", ignore_errors=True)

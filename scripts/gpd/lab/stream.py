@@ -130,7 +130,7 @@ class StreamWorkload:
         inputs = {name: self.inputs[ended.passage.copy_of] for name in ended.samples if ended.passage}
         left = snakemake_process.left(ended, self.setup, inputs)
         if not self.setup.keep_results:
-            snakemake_process.remove_results(ended)
+            snakemake_process.remove_results(ended, self.setup.source)
         return left
 
     def _refuse_few_arrivals(self) -> None:

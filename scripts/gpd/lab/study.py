@@ -12,7 +12,7 @@ import msgspec
 import yaml
 
 from gpd.errors import GpdError
-from gpd.pipelines import share
+from gpd.pipelines import PIPELINES, share
 from gpd.records import old_names
 from gpd.records.binding import UNBOUND, Binding, BindingName, with_smt
 from gpd.records.run_spec import (
@@ -26,7 +26,7 @@ from gpd.records.run_spec import (
     RunSpec,
     StreamSpec,
 )
-from gpd.records.study import PROFILES, Arrivals, Pool, Sample, Study, Subsample
+from gpd.records.study import OF_OURS, PROFILES, Arrivals, Pool, Sample, Study, Subsample
 from gpd.statistics.saturation import Observation, around, find_saturation, next_n
 from gpd.tables.repeats import RepeatStats, rule
 from gpd.text.formats import SECONDS_PER_DAY, visible
@@ -75,16 +75,33 @@ def _values(given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[str]]:
                 continue
             if isinstance(values[key], tuple) and len(set(values[key])) < len(values[key]):
                 faults.append(f"{key}: {given[key]!r}: names one twice")
-    for name in values.get("pipelines", ()):
-        faults += _unknown(f"pipelines.{name}", given["pipelines"][name], Pool)
+    for name, pool in values.get("pipelines", {}).items():
+        faults += _faults_of_pool(name, pool, given["pipelines"][name])
     for name, known in (("arrivals", Arrivals), ("subsample", Subsample)):
         if values.get(name):
             faults += _unknown(name, given[name], known)
     return values, faults
 
 
-def _unknown(where: str, given: Mapping[Any, Any], kind: type[Study | Pool | Arrivals | Subsample]) -> Iterator[str]:
-    known = [field.name for field in fields(kind)]
+def _faults_of_pool(name: str, pool: Pool, given: Mapping[Any, Any]) -> Iterator[str]:
+    """Lines about a pipeline: of ours with what is a workflow's alone, or unknown and without a workflow."""
+    where, ours = f"pipelines.{name}", name in PIPELINES
+    if ours and pool.workflow:
+        yield f"{where}: workflow: {name} is a pipeline of ours: give yours another name"
+    elif not ours and not pool.workflow:
+        known = " and ".join(PIPELINES)
+        yield f"{where}: pipelines of ours are {known}: for your own set `workflow: PATH/TO/Snakefile`"
+    else:
+        yield from _unknown(where, given, Pool, OF_OURS if ours else ())
+
+
+def _unknown(
+    where: str,
+    given: Mapping[Any, Any],
+    kind: type[Study | Pool | Arrivals | Subsample],
+    only: Collection[str] = (),
+) -> Iterator[str]:
+    known = [field.name for field in fields(kind) if not only or field.name in only]
     if unknown := sorted(str(key) for key in given if key not in known):
         yield f"{where}: unknown: {', '.join(unknown)}; known are {', '.join(known)}"
 
@@ -414,8 +431,8 @@ def _run(
         seed=study.seed,
         cache=study.cache,
         cores=usable * line.nodes,
-        threads=threads(study, line.mode, n, usable),
-        profile=study.profiles[line.mode],
+        threads=threads(study, line.mode, n, usable) if line.pipeline in PIPELINES else dict(study.threads),
+        profile=study.profile_of(line.pipeline, line.mode),
         config=study.pipelines[line.pipeline].config,
         directory=study.pipelines[line.pipeline].directory,
         stream=stream,

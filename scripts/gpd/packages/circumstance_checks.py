@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from gpd.outcomes import steps_of
 from gpd.packages import clocks
 from gpd.packages.evidence import Recomputed
 from gpd.packages.verdicts import MOST_SHOWN, NO_PLAN, UNKNOWN, Found, verdict
-from gpd.pipelines import PIPELINES
 from gpd.records.binding import is_unbound
 from gpd.records.contention import OF_JOBS
 from gpd.records.host import TRAITS, machine_differences
@@ -93,8 +93,10 @@ def pinning(found: Recomputed) -> Found:
     for record in found.counted:
         if is_unbound(record.spec.binding):
             continue
-        for place, line in found.lines[record.spec.name]:
-            if line.step not in PIPELINES[record.spec.pipeline].steps or not line.start or line.taken_from:
+        lines = found.lines[record.spec.name]
+        steps = steps_of(record, (line for _, line in lines))
+        for place, line in lines:
+            if line.step not in steps or not line.start or line.taken_from:
                 continue
             allocated, observed = line.cpus, [line.cpus_allowed, line.cpus_seen]
             if allocated is None:

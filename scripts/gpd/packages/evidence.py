@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpd.comparison.comparability import counted_records
 from gpd.errors import GpdError
+from gpd.outcomes import read_as
 from gpd.packages import read
 from gpd.packages.manifest import OLD_TABLES, Manifest, differences
 from gpd.packages.pack import Package, as_files
@@ -157,8 +158,9 @@ def _lines(folder: Path, record: RunRecord) -> tuple[tuple[Place, Attempt], ...]
     """What the ledgers of a run hold, each line with the place where it stands."""
     own = folder / record.spec.name
     return tuple(
-        (Place(path.relative_to(folder), number), ledger.parse_attempt(line))
+        (Place(path.relative_to(folder), number), attempt)
         for process in record.processes
         for path in ledger.files(own / process.directory / "ledger.jsonl")
         for number, line in enumerate(ledger.read_lines(path), 1)
+        for attempt in read_as(record, process.samples, [ledger.parse_attempt(line)])
     )

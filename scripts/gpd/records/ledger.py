@@ -103,6 +103,7 @@ class Attempt:
     slurm_job_id: str | None = None
     slurm_step_id: str | None = None
     taken_from: str | None = None
+    owned_by: str | None = None  # in no ledger: whose it is where the workflow is not ours
     recorded: datetime | None = None
 
     @property
@@ -134,7 +135,7 @@ class Attempt:
     @property
     def owner(self) -> str | None:
         """The sample that the job belongs to, `cohort` for all of them, None for what no sample needs alone."""
-        return self.wildcards.get("sample") or self.wildcards.get("callset")
+        return self.owned_by or self.wildcards.get("sample") or self.wildcards.get("callset")
 
 
 def parse_line(line: str) -> Any:

@@ -106,6 +106,16 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JobNames:
+    """How the jobs of a workflow that is not ours are read. `steps`: the rules of each step, in order; none: each rule
+    is a step, and a rule of no step is outside of every timing. `wildcard`: what names a job's sample.
+    """
+
+    steps: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict)
+    wildcard: Name = "sample"
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunRecord:
     """A run that ended. Raises ValueError where it contradicts itself.
 
@@ -118,6 +128,7 @@ class RunRecord:
     processors and memory counted, None: none could be read. `binding`: how jobs were to be bound beside the policy,
     None: no CPUs were allocated;
     `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
+    `job_names` is there where the workflow is not ours.
     `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile; in mode cluster there is
     none, and `nodes` are as Slurm describes them.
     One of several `starts` was cut off and continued, and is in no mean: its `wall_s` is that of the last.
@@ -146,6 +157,7 @@ class RunRecord:
     binding: Mapping[str, Any] | None = None
     memory_applied: str | None = None
     pair_hmm: str | None = None
+    job_names: JobNames | None = None
     host: Host | None = None
     machine_use: MachineUse | None = None
     nodes: tuple[Host, ...] = ()

@@ -19,7 +19,8 @@ Name = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f]*\Z")]
 FileName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}\Z)[^/\x00-\x1f\x7f-\x9f]{1,255}\Z")]
 Count = Annotated[int, Meta(ge=0, le=10**15)]
 AtLeastOne = Annotated[int, Meta(ge=1, le=10**15)]
-PipelineName = Literal["germline", "tuxedo"]
+OwnPipeline = Literal["germline", "tuxedo"]
+PipelineName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,62}\Z")]  # ours, or of a workflow that is not
 Mode = Literal["shared", "independent", "cluster", "stream"]
 MODES: Final[dict[str, str]] = {
     SHARED: "shared workflow",

@@ -41,12 +41,39 @@ PROFILES: Final[dict[Mode, str]] = {
 }
 
 
+CONFIG: Final = "config/config.yaml"
+
+
 @dataclass(frozen=True)
 class Pool:
-    """Where a pipeline's samples are drawn from: its configuration, and the folder that paths in it start from."""
+    """Where a pipeline's samples are drawn from: its configuration, and the folder that paths in it start from.
+
+    With `workflow`, its Snakefile, the pipeline is not ours. Its samples are the values of `column` in the sheet
+    `samples`; `sheets` are others with that column. A run's folder has these with the rows of its samples, and links to
+    `inputs`. It makes `target`. `wildcard` names the sample of a job; `condition` is a column, samples are drawn evenly
+    from its values; `steps` are rules by step, none: each rule is one. `python` has its Snakemake, None: ours.
+    """
 
     directory: PathName = "."
-    config: PathName = "config/config.yaml"
+    config: PathName | None = None
+    workflow: PathName | None = None
+    python: PathName | None = None
+    samples: PathName = "config/samples.tsv"
+    column: Name = "sample"
+    condition: Name | None = None
+    sheets: tuple[PathName, ...] = ()
+    inputs: tuple[PathName, ...] = ("config",)
+    target: tuple[PathName, ...] = ()
+    wildcard: Name = "sample"
+    steps: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict)
+    profile: PathName = "profiles/any"
+
+    def __post_init__(self) -> None:
+        if self.workflow is None and self.config is None:
+            object.__setattr__(self, "config", CONFIG)
+
+
+OF_OURS: Final = ("directory", "config")  # the keys of a pool of a pipeline of ours
 
 
 @dataclass(frozen=True)
@@ -96,7 +123,10 @@ class Study:
     pipelines: Annotated[
         Mapping[PipelineName, Pool],
         Meta(min_length=1),
-        _must_be(f"germline, tuxedo or both, each {{}} or with the paths directory and config, {_A_PATH}"),
+        _must_be(
+            f"germline, tuxedo or both, each {{}} or with the paths directory and config, {_A_PATH}; a workflow of "
+            "yours by a name of small letters, digits and '_', with `workflow: PATH/TO/Snakefile`"
+        ),
     ]
     subsample: Annotated[
         Subsample | None, _must_be("{fraction: 0.05}, a number between 0 and 1, or empty for all reads")
@@ -143,6 +173,11 @@ class Study:
     ] = field(default_factory=PROFILES.copy)
     keep_results: Annotated[bool, _must_be("true or false")] = False
     continue_runs: Annotated[bool, _must_be("true or false")] = False
+
+    def profile_of(self, pipeline: PipelineName, mode: Mode) -> PathName:
+        """The profile of a pipeline's runs in a mode."""
+        pool = self.pipelines[pipeline]
+        return pool.profile if pool.workflow else self.profiles[mode]
 
     @property
     def folder(self) -> Path:

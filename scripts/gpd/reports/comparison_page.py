@@ -16,9 +16,10 @@ from gpd.comparison.results import (
     Results,
     Side,
     same_size,
+    steps_of,
 )
 from gpd.pipelines import PIPELINES
-from gpd.reports.figures import INTERVALS, Curve, CurvePoint, Stack, draw_curves, draw_stacks
+from gpd.reports.figures import INTERVALS, WHISKERS, Curve, CurvePoint, draw_curves, draw_stacks, stack_of
 from gpd.reports.grids import step_numbers
 from gpd.reports.page import Notice, Page, Section
 from gpd.reports.study_figures import ReportFigure
@@ -83,24 +84,22 @@ def _steps(sides: Sequence[Side], rows: ConfigurationRows, at: int) -> ReportFig
     clock = ELAPSED if any(side.published for side in sides) else SUMMED
     a_gigabase = not same_size(*results)
     column = A_GIGABASE[clock] if a_gigabase else clock
-    steps = step_numbers(rows.common.pipeline)
-    hours = [
-        {step: mean for step in steps if (mean := one.estimate(Metric(column, step)).mean) is not None}
-        for one in results
-    ]
-    if not any(hours):
+    steps = step_numbers(rows.common.pipeline, steps_of(results))
+    hours = [{step: one.estimate(Metric(column, step)) for step in steps} for one in results]
+    longest = max((sum(of.mean or 0 for of in every.values()) for every in hours), default=0)
+    if not longest:
         return ReportFigure("No figure of steps: how long they took is not known.")
-    unit = unit_for(max(sum(of.values()) for of in hours) * SECONDS_PER_HOUR)
+    unit = unit_for(longest * SECONDS_PER_HOUR)
     stacks = [
-        Stack(_label(side), {step: unit.of(h * SECONDS_PER_HOUR) for step, h in of.items()})
-        for side, of in zip(sides, hours, strict=True)
+        stack_of(_label(side), {step: of.times(SECONDS_PER_HOUR / unit.seconds) for step, of in every.items()})
+        for side, every in zip(sides, hours, strict=True)
     ]
     y_label = f"{unit.name}{' a gigabase' if a_gigabase else ''}"
     what = f"{CLOCKS[clock]}{' a gigabase' if a_gigabase else ''}"
     title = f"{what}, {curve_name(rows.common, rows.n)}"
     drawing = draw_stacks(f"steps-{at}", title, stacks, y_label, steps, x_label="side")
     overlap = " Steps overlap, so that these do not add up to the makespan." if clock == ELAPSED else ""
-    return ReportFigure(f"Means over repeats.{overlap}", drawing)
+    return ReportFigure(f"Means over repeats. {WHISKERS}{overlap}", drawing)
 
 
 def _label(side: Side) -> str:

@@ -6,7 +6,7 @@ Numbers come in the unit that the axis names. Text stays text: it can be searche
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
 from textwrap import fill
@@ -22,6 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from gpd.statistics.estimates import Estimate
 from gpd.text.formats import number
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -36,6 +37,7 @@ LONGEST_NAME = 24  # characters
 LEGEND_LINE, HALF_LEGEND_LINE = 52, 26  # characters; a legend of longer names than the latter has one column
 SAMPLES_AT_ONCE = "samples at once (N)"
 STANDARD_ERRORS = "Bars: one standard error of the mean, to both sides; a point without has one repeat."
+WHISKERS = "Lines at a part's top: the 95% confidence interval of its own mean; a part without has one repeat."
 INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
 
 # Okabe and Ito's palette (Color Universal Design, 2008) and a grey: told apart by the colour-blind too. Those that
@@ -61,6 +63,7 @@ STEP_LOOKS: Mapping[str, tuple[str, str]] = {
 DARK = {"#0072B2", "#404040", "#D55E00", "#009E73"}  # white can be read on these, black on the others
 LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#404040", "#999999")
 GREYS = ("#4d4d4d", "#7a7a7a", "#a0a0a0")
+HATCHES = ("", "////", "....", "xx")
 MARKERS = "os^Dv<>p"
 DASHES = ("-", "--", ":", "-.")
 
@@ -122,10 +125,18 @@ class Curve:
 
 @dataclass(frozen=True)
 class Stack:
-    """One bar: what each step took, in the order they are stacked."""
+    """One bar: what each step took, in the order they are stacked, and how far that may be off to each side."""
 
     label: str
     parts: Mapping[str, float]
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+
+def stack_of(label: str, parts: Mapping[str, Estimate]) -> Stack:
+    """A bar of the means that are known, with the half-widths of their intervals."""
+    means = {step: part.mean for step, part in parts.items() if part.mean is not None}
+    errors = {step: half for step, part in parts.items() if (half := part.half_width()) is not None}
+    return Stack(label, means, errors)
 
 
 @dataclass(frozen=True)
@@ -222,12 +233,14 @@ def draw_stacks(
         bottom = np.zeros(len(stacks))
         for step in steps:
             heights = np.array([stack.parts.get(step, 0.0) for stack in stacks])
-            colour, hatch = _look(step)
+            colour, hatch = _look(step, numbers)
             look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "#fff", "linewidth": 0.6}
             bars = axes.bar(range(len(stacks)), heights, 0.62, bottom=bottom, **look)
             named = [numbers[step] if height >= highest * 0.06 else "" for height in heights]
             axes.bar_label(bars, named, label_type="center", fontsize=8, color=_ink(colour))
             bottom += heights
+            _draw_whiskers(axes, [stack.errors.get(step) for stack in stacks], bottom, steps.index(step) / len(steps))
+        axes.set_ylim(0)
         axes.set_xticks(range(len(stacks)), [stack.label for stack in stacks])
         room = max(3 - len(stacks), 0) / 2  # a lone bar is no wall
         axes.set_xlim(-0.6 - room, len(stacks) - 0.4 + room)
@@ -260,7 +273,7 @@ def draw_timeline(
         left = 0.55 + 0.07 * max(map(len, lanes), default=0)
         figure, axes = _axes(FULL_W, height, left=min(left, 2.4), bottom=0.62 + rows * LEGEND_ROW, top=0.12)
         end = max((bar.end for bar in drawn), default=1) or 1
-        _draw_bars(axes, drawn, steps)
+        _draw_bars(axes, drawn, {step: _look(step, numbers) for step in steps})
         _number_bars(axes, [bar for bar in drawn if bar.end - bar.start > end * 0.02], numbers, len(lanes))
         axes.set_xlim(0, end)
         axes.set_ylim(len(lanes), 0)
@@ -308,6 +321,16 @@ def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
     axes.plot([p.n for p in ringed], [p.value for p in ringed], ls="", marker="o", ms=13, mfc="none", mec=colour)
 
 
+def _draw_whiskers(axes: Axes, errors: Sequence[float | None], tops: np.ndarray, at: float) -> None:
+    """The errors of one step, a part `at` of the way across each bar: those of steps stand beside each other."""
+    known = [
+        (x - 0.25 + 0.5 * at, top, error) for x, (top, error) in enumerate(zip(tops, errors, strict=True)) if error
+    ]
+    if known:
+        x, y, error = np.array(known).T
+        axes.errorbar(x, y, yerr=error, fmt="none", ecolor=TEXT, elinewidth=0.9, capsize=2)
+
+
 def _count_axis(axes: Axes, counts: Sequence[int], label: str) -> None:
     """N on the x axis: each that was run where they fit, whole numbers otherwise."""
     span = max(counts[-1] - counts[0], 1)
@@ -320,11 +343,10 @@ def _count_axis(axes: Axes, counts: Sequence[int], label: str) -> None:
     axes.set_xlabel(label)
 
 
-def _draw_bars(axes: Axes, bars: Sequence[Bar], steps: Iterable[str]) -> None:
+def _draw_bars(axes: Axes, bars: Sequence[Bar], looks: Mapping[str, tuple[str, str]]) -> None:
     """Draw the bars of each step at once, and a hatch over those that failed."""
-    for step in steps:
+    for step, (colour, hatch) in looks.items():
         boxes = [_box(bar) for bar in bars if bar.step == step]
-        colour, hatch = _look(step)
         axes.add_collection(
             PolyCollection(boxes, facecolors=colour, edgecolors="#fff", linewidths=0.4, hatch=hatch or None)
         )
@@ -345,7 +367,7 @@ def _number_bars(axes: Axes, bars: Iterable[Bar], numbers: Mapping[str, str], la
     for bar in bars:
         if bar.lanes / lanes >= 0.02 and not bar.failed:
             where = (bar.start + bar.end) / 2, bar.lane + bar.lanes / 2
-            ink = _ink(_look(bar.step)[0])
+            ink = _ink(_look(bar.step, numbers)[0])
             axes.text(*where, numbers[bar.step], ha="center", va="center", fontsize=7.5, color=ink)
 
 
@@ -355,8 +377,12 @@ def _name_lanes(axes: Axes, lanes: Sequence[str]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def _look(step: str) -> tuple[str, str]:
-    return STEP_LOOKS.get(step, ("#404040", ""))
+def _look(step: str, numbers: Mapping[str, str]) -> tuple[str, str]:
+    """A step's colour and hatch; where steps are others than ours by its place among them."""
+    if numbers.keys() <= STEP_LOOKS.keys():
+        return STEP_LOOKS[step]
+    at = list(numbers).index(step)
+    return LINES[at % len(LINES)], HATCHES[at // len(LINES) % len(HATCHES)]
 
 
 def _ink(colour: str) -> str:
@@ -364,7 +390,7 @@ def _ink(colour: str) -> str:
 
 
 def _step_key(steps: Iterable[str], numbers: Mapping[str, str]) -> tuple[list, list[str]]:
-    looks = [(step, *_look(step)) for step in steps]
+    looks = [(step, *_look(step, numbers)) for step in steps]
     handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="#fff", linewidth=0.6) for _, colour, hatch in looks]
     return handles, [f"{numbers[step]} {step}" for step, *_ in looks]
 

@@ -1,19 +1,18 @@
 """The tables of a report, as text: steps by N in published style, failures, outputs that differ. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import fmean
 from typing import TypeVar
 
 import numpy as np
 
 from gpd.comparison.agreement import Disagreement
-from gpd.pipelines import ALTERNATIVES, PIPELINES
+from gpd.pipelines import ALTERNATIVES, PIPELINES, in_order
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import CLUSTER, MODES, CurveKey
 from gpd.statistics.estimates import Estimate
 from gpd.tables import search
 from gpd.tables.collect import Tables
-from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
+from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StreamRow, SummaryRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
 from gpd.text.formats import TimeUnit, counted, listed, number, of_copies, of_reads, some, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
@@ -25,13 +24,12 @@ NOT_RUN = "not run"
 SHORT_DIGEST = 12
 FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
 MOST_RUNS = 4
-STEADY = "steady state"
 INTERVALS = "mean \u00b1 95% half-width over repeats"
 FEW = {  # repeats
     1: "one repeat, so no interval is known.",
     2: "hardly an interval: of two repeats it is 12.7 standard errors to each side.",
 }
-Of = TypeVar("Of", bound=OfRun | ConfigurationRow)
+Of = TypeVar("Of", bound=OfRun | ConfigurationRow | SummaryRow)
 Counted = TypeVar("Counted", bound=OfRun)
 
 
@@ -58,10 +56,10 @@ def configurations_of(curve_key: CurveKey, configurations: Iterable[Configuratio
 
 
 def all_curves(configurations: Iterable[ConfigurationRow | OfRun]) -> list[CurveKey]:
-    """Return the curve of a study: pipelines in the order of their steps, `shared` before `independent`."""
+    """Return the curves of a study: our pipelines first, `shared` before `independent`."""
 
     def place(curve: CurveKey) -> tuple:
-        return list(PIPELINES).index(curve.pipeline), curve.mode != "shared", curve.binding, curve.nodes
+        return in_order(curve.pipeline), curve.mode != "shared", curve.binding, curve.nodes
 
     return sorted({configuration.curve_key for configuration in configurations}, key=place)
 
@@ -82,11 +80,18 @@ def daily_of(pipeline: str, table: Iterable[RunRow | ConfigurationRow]) -> str:
     return PIPELINES[pipeline].daily_of(min((row.fraction for row in table), default=1.0))
 
 
-def step_numbers(pipeline: str) -> dict[str, str]:
-    """Number the steps of a pipeline; what stands in another's place has a letter."""
-    named = [step for step in PIPELINES[pipeline].steps if step not in ALTERNATIVES]
+def step_numbers(pipeline: str, ran: Iterable[str]) -> dict[str, str]:
+    """Number the steps of a pipeline; what stands in another's place has a letter. Of a workflow that is not ours the
+    steps are those that ran."""
+    steps = PIPELINES[pipeline].steps or tuple(dict.fromkeys(ran))
+    named = [step for step in steps if step not in ALTERNATIVES or pipeline not in PIPELINES]
     numbers = {step: str(at) for at, step in enumerate(named, 1)}
-    return {step: numbers.get(step, "h") for step in PIPELINES[pipeline].steps}
+    return {step: numbers.get(step, "h") for step in steps}
+
+
+def steps_in(curve_key: CurveKey, summary: Iterable[SummaryRow]) -> list[str]:
+    """The steps of a curve, in the order in which its runs have them."""
+    return list(dict.fromkeys(row.step for row in rows(curve_key, summary) if row.step is not None))
 
 
 # ------------------------------------------------------------------------------------------ steps by N
@@ -95,41 +100,43 @@ def step_numbers(pipeline: str) -> dict[str, str]:
 def step_grids(
     curve_key: CurveKey,
     clock: str,
-    steps: Iterable[StepRow],
+    summary: Iterable[SummaryRow],
     configurations: Iterable[ConfigurationRow],
+    widest: int = WIDEST,
 ) -> list[Grid]:
-    """The published-style table of a curve by one of CLOCKS: rows are steps, columns are N, means over repeats."""
-    own = configurations_of(curve_key, configurations)
-    hours = step_means(curve_key, clock, steps)
-    makespans = [configuration.makespan_s.mean for configuration in own if configuration.makespan_s.mean is not None]
-    longest = max([*makespans, *(hour * SECONDS_PER_HOUR for hour in hours.values())], default=0)
-    unit = unit_for(longest)
-    pages = _pages(own)
+    """The published-style table of a curve by one of CLOCKS: rows are steps, columns are N, means with their errors."""
+    own, times = configurations_of(curve_key, configurations), step_times(curve_key, clock, summary)
+    known = [one.mean for one in (*times.values(), *(each.makespan_s for each in own)) if one.mean is not None]
+    unit = unit_for(max(known, default=0))
+    pages = _pages(own, widest)
     return [
         Grid(
-            caption=f"{CLOCKS[clock]} a step, {unit.name}{_range_of(page) if len(pages) > 1 else ''}{measured_on(own)}",
+            caption=f"{CLOCKS[clock]}, {unit.name}{_range_of(page) if len(pages) > 1 else ''}; {INTERVALS}"
+            f"{measured_on(own)}",
             heads=("step", *(f"N = {configuration.n}" for configuration in page)),
             groups=(
-                Group(tuple(_step_lines(curve_key.pipeline, page, hours, unit))),
-                Group(tuple(_sums(clock, page, hours, unit))),
+                Group(tuple(_step_lines(curve_key.pipeline, page, times, unit))),
+                Group(tuple(_sums(clock, page, times, unit))),
             ),
         )
         for page in pages
     ]
 
 
-def step_means(curve_key: CurveKey, clock: str, steps: Iterable[StepRow]) -> dict[tuple[str, int], float]:
-    """Return the mean over repeats of each step's hours, by step and N; warm-ups are left out."""
-    hours: dict[tuple[str, int], list[float]] = {}
-    for row in rows(curve_key, counted_in(steps)):
-        if (known := getattr(row, clock)) is not None:
-            hours.setdefault((row.step, row.n), []).append(known)
-    return {place: fmean(own) for place, own in hours.items()}
+def step_times(
+    curve_key: CurveKey, clock: str, summary: Iterable[SummaryRow]
+) -> dict[tuple[str | None, int], Estimate]:
+    """The time of each step over repeats, s, by step and N, as far as it is known; of None: all steps together."""
+    return {
+        (row.step, row.n): row.estimate.times(SECONDS_PER_HOUR)
+        for row in rows(curve_key, summary)
+        if row.metric == clock and row.mean is not None
+    }
 
 
-def _pages(configurations: Sequence[ConfigurationRow]) -> list[Sequence[ConfigurationRow]]:
+def _pages(configurations: Sequence[ConfigurationRow], widest: int) -> list[Sequence[ConfigurationRow]]:
     """Part columns evenly where they are too many for one table."""
-    parts = np.array_split(np.arange(len(configurations)), max(-(-len(configurations) // WIDEST), 1))
+    parts = np.array_split(np.arange(len(configurations)), max(-(-len(configurations) // widest), 1))
     return [[configurations[at] for at in part] for part in parts if len(part)]
 
 
@@ -138,44 +145,44 @@ def _range_of(configurations: Sequence[ConfigurationRow]) -> str:
 
 
 def _step_lines(
-    pipeline: str, configurations: Sequence[ConfigurationRow], hours: Mapping[tuple[str, int], float], unit: TimeUnit
+    pipeline: str,
+    configurations: Sequence[ConfigurationRow],
+    times: Mapping[tuple[str | None, int], Estimate],
+    unit: TimeUnit,
 ) -> Iterator[Line]:
     """Lines of the steps in order; a step that ran at no N says so, one that is missing at some N is blank there."""
-    ran = {step for step, _ in hours}
-    for step, place in step_numbers(pipeline).items():
+    ran = dict.fromkeys(step for step, _ in times if step is not None)
+    for step, place in step_numbers(pipeline, ran).items():
         if step in ran:
-            yield Line(
-                step,
-                tuple(_time(hours.get((step, configuration.n)), unit) for configuration in configurations),
-                number=place,
-            )
+            entries = (_time(times.get((step, configuration.n)), unit) for configuration in configurations)
+            yield Line(step, tuple(entries), number=place)
         elif step not in ALTERNATIVES:
             yield Line(step, tuple(Entry(NOT_RUN) for _ in configurations), number=place)
 
 
-def _time(hours: float | None, unit: TimeUnit) -> Entry:
-    return Entry(unit.show(None if hours is None else hours * SECONDS_PER_HOUR))
+def _time(seconds: Estimate | None, unit: TimeUnit) -> Entry:
+    """A mean time and the half-width of its 95% interval."""
+    known = (None, None) if seconds is None else (seconds.mean, seconds.half_width())
+    mean, error = (None if value is None else unit.of(value) for value in known)
+    return Entry(*with_error(mean, error, least=unit.decimals))
 
 
 def _sums(
     clock: str,
     configurations: Sequence[ConfigurationRow],
-    hours: Mapping[tuple[str, int], float],
+    times: Mapping[tuple[str | None, int], Estimate],
     unit: TimeUnit,
 ) -> Iterator[Line]:
     yield Line("samples failed", tuple(Entry(f"{one.failed} of {one.repeats * one.n}") for one in configurations))
     if clock == "summed_h":
-        sums = ([h for (_, n), h in hours.items() if n == configuration.n] for configuration in configurations)
-        yield Line("total (summed)", tuple(_time(sum(own) if own else None, unit) for own in sums))
+        yield Line("total (summed)", tuple(_time(times.get((None, one.n)), unit) for one in configurations))
     else:
-        yield Line("total (makespan)", tuple(_makespan(configuration, unit) for configuration in configurations))
+        yield Line("total (makespan)", tuple(_time(one.makespan_s, unit) for one in configurations))
     daily = daily_of(configurations[0].pipeline, configurations)
     for column, head in _daily(configurations[0].pipeline, daily):
         estimates = [getattr(configuration, column) for configuration in configurations]
         if any(one.mean is not None for one in estimates):
             yield Line(head, tuple(map(mean_entry, estimates)))
-    if any(configuration.steady_genomes_per_day for configuration in configurations):
-        yield Line(f"{daily}, {STEADY}", tuple(map(steady_entry, configurations)))
     yield Line("repeats", tuple(Entry(f"{configuration.repeats:,}") for configuration in configurations))
 
 
@@ -185,35 +192,9 @@ def _daily(pipeline: str, of_samples: str) -> list[tuple[str, str]]:
     return [*daily, ("human_30x_per_day", "30x human genomes a day")] if PIPELINES[pipeline].genomes else daily
 
 
-def _makespan(configuration: ConfigurationRow, unit: TimeUnit) -> Entry:
-    known = configuration.makespan_s.mean, configuration.makespan_s.half_width()
-    mean, error = (None if value is None else unit.of(value) for value in known)
-    return Entry(*with_error(mean, error, least=unit.decimals))
-
-
 def mean_entry(of: Estimate) -> Entry:
     """A mean and the half-width of its 95% interval."""
     return Entry(*with_error(of.mean, of.half_width()))
-
-
-def steady_entry(configuration: ConfigurationRow) -> Entry:
-    """Genomes a day without ramp and tail, and from where to where that may be; blank where it is not known."""
-    value, low, high = (
-        configuration.steady_genomes_per_day,
-        configuration.steady_genomes_per_day_low,
-        configuration.steady_genomes_per_day_high,
-    )
-    if value is None:
-        return Entry("")
-    interval = "" if low is None else f"({number(low)} and more)" if high is None else f"({number(low)}-{number(high)})"
-    return Entry(number(value), interval)
-
-
-def about_steady_state(configurations: Sequence[ConfigurationRow]) -> str:
-    """Say over which N the steady state of a curve is, or why it has none."""
-    if over := [configuration.n for configuration in configurations if configuration.steady_genomes_per_day]:
-        return f"{STEADY}: without ramp and tail of a batch, (N2 - N1) / (T2 - T1) over N = {listed(map(str, over))}"
-    return f"{STEADY}: not known, for it takes two N that fill the machine, without failed samples"
 
 
 def few_repeats(configurations: Iterable[ConfigurationRow]) -> tuple[str, ...]:
@@ -253,29 +234,34 @@ CONFIGURATION_FIGURES = {
     "makespan, s": "makespan_s",
     "CPU utilisation": "cpu_utilisation",
 }
-OF_A_SHARE = {"samples/day": "genomes_per_day"} | {  # of the reads: whole genomes were not measured
-    head: name for head, name in CONFIGURATION_FIGURES.items() if head not in ("genomes/day", "30x human/day")
-}
 
 
 def configurations_grid(curve_key: CurveKey, configurations: Iterable[ConfigurationRow]) -> Grid:
     """What a curve came to, a row an N: means over its repeats with their intervals."""
     shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
     own = configurations_of(curve_key, configurations)
-    figures = OF_A_SHARE if any(configuration.fraction < 1 for configuration in own) else CONFIGURATION_FIGURES
-    steady = [f"{STEADY}/day"] if any(configuration.steady_genomes_per_day for configuration in own) else []
+    figures = _figures(own)
     rows: list[tuple[str | Entry, ...]] = [
         (
             *(str(configuration.n), str(configuration.repeats), _failed_of(configuration)),
             *(mean_entry(getattr(configuration, name)) for name in figures.values()),
-            *(steady_entry(configuration) for _ in steady),
             *(_share(configuration.node_efficiency) for _ in shares),
         )
         for configuration in own
     ]
     caption = f"{curve_key.pipeline}, {label(curve_key)}: {INTERVALS}{measured_on(own)}"
-    notes = (*few_repeats(own), about_steady_state(own))
-    return Grid(caption, ("N", "runs", "failed", *figures, *steady, *shares), (group(rows),), notes, words=0)
+    return Grid(caption, ("N", "runs", "failed", *figures, *shares), (group(rows),), few_repeats(own), words=0)
+
+
+def _figures(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:
+    """The figures of a curve by their heads: of parts of genomes' reads, or of others, no genomes."""
+    parts = any(one.fraction < 1 or one.pipeline not in PIPELINES for one in configurations)
+    human = any(configuration.human_30x_per_day.mean is not None for configuration in configurations)
+    return {
+        "samples/day" if parts and head == "genomes/day" else head: name
+        for head, name in CONFIGURATION_FIGURES.items()
+        if human or name != "human_30x_per_day"
+    }
 
 
 def _failed_of(configuration: ConfigurationRow) -> str:

@@ -40,9 +40,6 @@ DEFINITIONS = (
     f"human genomes at 30x are gigabases / {HUMAN_30X_GIGABASES:g}.",
     "Errors are half-widths of 95% intervals of the mean over repeats: Student's t (n - 1 degrees of freedom) x sample "
     "standard deviation / square root of n. One repeat has none, and of two it is 12.7 standard errors.",
-    "Steady state, what a batch gives without ramp and tail: (N2 - N1) / (T2 - T1) of makespans T, by least squares "
-    "over the N that give nine tenths of the most; its interval is Student's t of the repeats' slopes. It is left out "
-    "where it is beyond what the CPUs could give in full use.",
     "Outside of every timing: indexes and dictionaries of the reference, quality control, and Snakemake's own start "
     "and end.",
     "CPU utilisation = CPU seconds of the tools in the named steps / (usable threads x makespan). CPU seconds are the "

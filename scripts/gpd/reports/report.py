@@ -10,14 +10,13 @@ from gpd.comparison import agreement
 from gpd.comparison.agreement import Disagreement, compared
 from gpd.comparison.comparability import Difference, doubts, pooled_differences
 from gpd.files import write_text
-from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
+from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, LEAST_ALIKE, PIPELINES
 from gpd.published import curves
 from gpd.published.curves import PublishedCurve
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import STREAM, CurveKey
 from gpd.reports.grids import (
     MOST_FAILURES,
-    about_steady_state,
     continued_grid,
     counted_in,
     daily_of,
@@ -80,7 +79,7 @@ def write(
 def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequence[PublishedCurve]) -> Page:
     """Say what the tables of a study say. The same tables give the same page."""
     records, curve_keys = tables.records, searched_curves(tables)
-    pipelines = [pipeline for pipeline in PIPELINES if any(curve.pipeline == pipeline for curve in curve_keys)]
+    pipelines = list(dict.fromkeys(curve.pipeline for curve in curve_keys))
     machines, software = host_grid(records), software_grid(records)
     return Page(
         title=f"Throughput of {listed(dict.fromkeys(run.study for run in tables.runs)) or 'no run has ended'}",
@@ -350,6 +349,8 @@ def _scale(pipeline: str, gigabases: float | None, fraction: float) -> str:
         return "Samples are RNA-Seq libraries of this study; libraries of another size take another time."
     share = gigabases / HUMAN_30X_GIGABASES
     of_human = f"a sample has {number(100 * share, 2)}% of the bases of a human genome at 30x"
+    if share < LEAST_ALIKE:
+        return f"These are no human genomes: {of_human} ({HUMAN_30X_GIGABASES:g} gigabases). Nothing follows for one."
     if share < ALIKE:
         return (
             f"These are not whole human genomes: {of_human} ({HUMAN_30X_GIGABASES:g} gigabases). The human "
@@ -378,10 +379,13 @@ def _pipeline(
         parts=tuple(
             Section(
                 label(curve).capitalize(),
-                f"{_saturation(curve, configurations)} {_sentence(about_steady_state(rows(curve, configurations)))}",
-                (step_figure(curve, tables.steps, configurations), timeline_figure(curve, tables.jobs)),
+                _saturation(curve, configurations),
                 (
-                    *(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.steps, configurations)),
+                    step_figure(curve, tables.summary, configurations),
+                    timeline_figure(curve, tables.jobs, tables.summary),
+                ),
+                (
+                    *(grid for clock in CLOCKS for grid in step_grids(curve, clock, tables.summary, configurations)),
                     *_present(search_grid(curve, tables)),
                 ),
             )

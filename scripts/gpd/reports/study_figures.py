@@ -9,33 +9,35 @@ from gpd.records.run_spec import CurveKey
 from gpd.reports.figures import (
     INTERVALS,
     MOST_BARS,
+    WHISKERS,
     Bar,
     Curve,
     CurvePoint,
     Drawing,
-    Stack,
     draw_curves,
     draw_stacks,
     draw_timeline,
     in_words,
+    stack_of,
 )
 from gpd.reports.grids import (
-    SECONDS_PER_HOUR,
     configurations_of,
     counted_in,
     daily_of,
     label,
     name,
     rows,
-    step_means,
     step_numbers,
+    step_times,
+    steps_in,
 )
 from gpd.statistics.saturation import Saturation, find_saturation
-from gpd.tables.columns import ConfigurationRow, JobRow, StepRow
+from gpd.tables.columns import ConfigurationRow, JobRow, SummaryRow
 from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import TimeUnit, counted, unit_for
 
 PERCENT = 100
+RINGS = "A ring marks the saturation point; there is none where the largest N that was tried is the best."
 SHARED = "all samples"
 
 
@@ -72,7 +74,12 @@ def throughput_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence
     """Genomes a day against N, a line for each curve, saturation points ringed."""
     curves = [_curve(curve_key, points, "genomes_per_day", rings=True) for curve_key in lines]
     daily = daily_of(pipeline, points)
-    return _against_n(f"{pipeline}-throughput", daily, curves, "A ring marks the saturation point.")
+    return _against_n(
+        f"{pipeline}-throughput",
+        daily,
+        curves,
+        RINGS,
+    )
 
 
 def utilisation_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequence[ConfigurationRow]) -> ReportFigure:
@@ -122,23 +129,25 @@ def _curve(
         if one.mean is not None
     )
     saturation = saturation_of(curve_key, points) if rings else None
-    return Curve(label(curve_key), tuple(drawn), saturation.best_n if saturation else None)
+    best_n = saturation.best_n if saturation else None
+    return Curve(label(curve_key), tuple(drawn), None if best_n == max(estimates, default=None) else best_n)
 
 
 # --------------------------------------------------------------------------------------------- stacks
 
 
-def step_figure(curve_key: CurveKey, steps: Sequence[StepRow], points: Sequence[ConfigurationRow]) -> ReportFigure:
+def step_figure(curve_key: CurveKey, summary: Sequence[SummaryRow], points: Sequence[ConfigurationRow]) -> ReportFigure:
     """Summed step time a sample, stacked by step, a bar an N."""
-    hours = step_means(curve_key, "summed_h", steps)
-    if not hours:
+    every = step_times(curve_key, "summed_h", summary)
+    times = {(step, n): time.times(1 / n) for (step, n), time in every.items() if step is not None}
+    if not times:
         return ReportFigure("No figure of summed step times: no job of a step is known to have ended.")
-    counts = sorted({n for _, n in hours})
-    seconds = {key: hour * SECONDS_PER_HOUR / key[1] for key, hour in hours.items()}
-    unit = unit_for(max(sum(s for (_, n), s in seconds.items() if n == count) for count in counts))
-    numbers = step_numbers(curve_key.pipeline)
+    counts = sorted({n for _, n in times})
+    unit = unit_for(max(sum(time.mean or 0 for (_, n), time in times.items() if n == count) for count in counts))
+    numbers = step_numbers(curve_key.pipeline, steps_in(curve_key, summary))
     stacks = [
-        Stack(str(n), {step: unit.of(seconds[step, n]) for step in numbers if (step, n) in seconds}) for n in counts
+        stack_of(str(n), {step: times[step, n].times(1 / unit.seconds) for step in numbers if (step, n) in times})
+        for n in counts
     ]
     drawing = draw_stacks(
         f"{name(curve_key)}-steps",
@@ -149,8 +158,8 @@ def step_figure(curve_key: CurveKey, steps: Sequence[StepRow], points: Sequence[
     )
     failed = any(point.failed for point in rows(curve_key, points))
     return ReportFigure(
-        "Each step's summed step time over N, mean over repeats: bars that grow with N: samples slow each other down."
-        f"{' Samples that failed did not go through all steps.' if failed else ''}",
+        "Each step's summed step time over N, mean over repeats: bars that grow with N: samples slow each other down. "
+        f"{WHISKERS}{' Samples that failed did not go through all steps.' if failed else ''}",
         drawing,
     )
 
@@ -158,7 +167,7 @@ def step_figure(curve_key: CurveKey, steps: Sequence[StepRow], points: Sequence[
 # ------------------------------------------------------------------------------------------- timeline
 
 
-def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow]) -> ReportFigure:
+def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow], summary: Sequence[SummaryRow]) -> ReportFigure:
     """Which job held which CPU in one run: the largest N's first repeat. Without allocations: in lanes by sample."""
     own = [job for job in rows(curve_key, counted_in(jobs)) if job.timed]
     if not own:
@@ -185,7 +194,7 @@ def timeline_figure(curve_key: CurveKey, jobs: Sequence[JobRow]) -> ReportFigure
         bars,
         lanes,
         (f"{unit.name} since the first job", "CPU" if allocated else ""),
-        step_numbers(curve_key.pipeline),
+        step_numbers(curve_key.pipeline, steps_in(curve_key, summary)),
     )
     return ReportFigure(" ".join(_about_timeline(held, ended, len(bars), allocated)), drawing)
 

@@ -20,6 +20,11 @@ class Estimate:
     sd: float | None
     se: float | None
 
+    def times(self, factor: float) -> "Estimate":
+        """The same quantity in another unit."""
+        scaled = (None if value is None else value * factor for value in (self.mean, self.sd, self.se))
+        return Estimate(self.n, *scaled)
+
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
         """The confidence interval of the mean: mean +- t(n - 1) x se, by Student's t. None below two repeats."""
         half = self.half_width(confidence)

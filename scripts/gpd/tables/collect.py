@@ -6,7 +6,7 @@ Rows are of the types in columns.py; pandas and pyarrow have them only to write 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,18 @@ from msgspec import Struct
 
 from gpd.errors import GpdError
 from gpd.files import own_folder, replace
-from gpd.outcomes import COHORT, NO_JOB_RAN, NOT_FINISHED, Outcome, Process, Run, outcomes, passed
-from gpd.pipelines import PIPELINES
+from gpd.outcomes import (
+    COHORT,
+    NO_JOB_RAN,
+    NOT_FINISHED,
+    Outcome,
+    Process,
+    Run,
+    outcomes,
+    passed_in,
+    read_as,
+    steps_of,
+)
 from gpd.records import node
 from gpd.records.host import machine_differences, machine_numbers
 from gpd.records.ledger import Attempt, Clock, read_ledger
@@ -30,8 +40,8 @@ from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, counted_runs
 from gpd.records.study import StudyRecord, read_starts, read_study_record
 from gpd.statistics.estimates import Estimate
-from gpd.tables import columns, faults, rows
-from gpd.tables.columns import ConfigurationRow, JobRow, RunRow, SampleRow, StepRow, StreamRow
+from gpd.tables import columns, faults, over_repeats, rows
+from gpd.tables.columns import ConfigurationRow, JobRow, RunRow, SampleRow, StepRow, StreamRow, SummaryRow
 
 FOLDER = "tables"  # of a study's tables, in its folder
 FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digits
@@ -64,6 +74,11 @@ class Tables:
     plan: StudyRecord | None = None
     cut_off: tuple[str, ...] = ()
     streams: Sequence[StreamRow] = ()
+
+    @cached_property
+    def summary(self) -> Sequence[SummaryRow]:
+        """Every figure over the repeats of each configuration, of each step and of all together."""
+        return over_repeats.summary(self.configurations, self.runs, self.steps)
 
     def frame(self, table: str) -> pd.DataFrame:
         """A table as it is written."""
@@ -142,10 +157,7 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     kinds: dict[Any, list[Run]] = {}
     for run in runs:
         kinds.setdefault(run.kind, []).append(run)
-    wanted = {
-        kind: passed((process for run in of_kind for process in run.processes), of_kind[0].steps)
-        for kind, of_kind in kinds.items()
-    }
+    wanted = {kind: passed_in(of_kind) for kind, of_kind in kinds.items()}
     judged = [(run, outcomes(run, wanted[run.kind])) for run in runs]
     for run, of_run in judged:
         _check_whole(run, of_run)
@@ -177,7 +189,8 @@ def machines_of(runs: Iterable[Run]) -> dict[str, int | None]:
 
 def _read_process(folder: Path, record: RunRecord, process: ProcessRecord) -> Process:
     path = folder / process.directory / "ledger.jsonl"
-    attempts = [attempt for attempt in read_ledger(path) if record.run is None or attempt.run == record.run]
+    own = (attempt for attempt in read_ledger(path) if record.run is None or attempt.run == record.run)
+    attempts = read_as(record, process.samples, own)
     _check_attempts(path, record, {*process.samples, COHORT, None}, attempts)
     return Process(process.directory, process.samples, process.exit_code, tuple(attempts))
 
@@ -219,7 +232,7 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
 
     Records that name their run are those of this one (`_read_process`), whatever was done to the clock since.
     """
-    steps = PIPELINES[record.spec.pipeline].steps
+    steps = steps_of(record, attempts)
     began = datetime.min.replace(tzinfo=UTC) if record.run else record.start - CLOCK_TOLERANCE
     here = record.host.hostname if record.host else None
     for number, attempt in enumerate(attempts, 1):
@@ -239,7 +252,7 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
 
 def write(tables: Tables, folder: Path) -> None:
     """Write every table as TSV and Parquet into a folder, each file at once or not at all."""
-    write_tables(tables, columns.TABLES, folder)
+    write_tables(tables, {**columns.TABLES, **columns.DERIVED}, folder)
 
 
 def write_tables(tables: Any, every: Mapping[str, Sequence[columns.Column]], folder: Path) -> None:

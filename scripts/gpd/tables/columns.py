@@ -43,7 +43,7 @@ def _curve_key(row: Any) -> CurveKey:
 # ---- rows --------------------------------------------------------------------------------------------
 
 StudyName = Annotated[str, means("The study.")]
-PipelineName = Annotated[str, means("germline or tuxedo.")]
+PipelineName = Annotated[str, means("germline, tuxedo, or the name of a workflow that is not ours.")]
 ModeName = Annotated[
     str,
     means(
@@ -181,21 +181,23 @@ class StepRow(OfRun, frozen=True, kw_only=True):
     cpu_s: Annotated[Real, means("CPU time, failed attempts included.", "s")]
     peak_rss_mib: Annotated[Real, means("The largest peak memory of its jobs.", "MiB")]
 
+    @property
+    def job_s(self) -> float | None:
+        """Wall time of one of its jobs, on average, s."""
+        return None if self.summed_h is None or not self.jobs else 3600 * self.summed_h / self.jobs
+
 
 CLOCKS = {"elapsed_h": "Elapsed step time", "summed_h": "Summed step time"}  # of a step, by column
 
 GENOMES = means("24 x samples that succeeded / makespan in hours.", "1/d")
 GIGABASES = means("24 x gigabases of those samples / makespan in hours.", "Gb/d")
-HUMAN = means("Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb; empty: of a share of the reads.", "1/d")
+HUMAN = means(
+    "Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb; empty: samples are less than a tenth of one.", "1/d"
+)
 MAKESPAN = means(
     "First start of a step's job to the last end, reference and QC outside; in mode cluster and over hosts wall_s; "
     "empty: a stream, whose figures are in streams.",
     "s",
-)
-STEADY = means(
-    "Without ramp and tail: 24 h x (N2 - N1) / (T2 - T1) of makespans T over the N that fill the machine, the same in "
-    "all their rows; empty: this N, or fewer than two, do not.",
-    "1/d",
 )
 CPU_UTILISATION = means("CPU time of the tools / (usable threads x makespan).")
 USABLE_THREADS = means(
@@ -330,9 +332,6 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     cpu_s_per_gigabase: Annotated[Estimate, CPU_A_GIGABASE]
     disk_per_sample_mib: Annotated[Estimate, DISK_A_SAMPLE]
     node_efficiency: Annotated[Real, NODE_EFFICIENCY]
-    steady_genomes_per_day: Annotated[Real, STEADY]
-    steady_genomes_per_day_low: Annotated[Real, means("Its 95% interval begins here; empty: one repeat.", "1/d")]
-    steady_genomes_per_day_high: Annotated[Real, means("It ends here; empty: no end to be named.", "1/d")]
 
     curve_key = property(_curve_key)
 
@@ -341,6 +340,45 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
         """What the search for the saturation point sees of it."""
         daily = self.genomes_per_day
         return Observation(self.n, daily.mean, daily.se, self.failed, self.failed_data)
+
+
+CONFIGURATION = (  # what repeats that are pooled share
+    *("study", "pipeline", "mode", "binding", "nodes", "n", "sku", "machine", "fraction", "samples_per_genome"),
+)
+
+
+class SummaryRow(Struct, frozen=True, kw_only=True):
+    """A figure of a configuration over its repeats: of one step, or of all together."""
+
+    study: StudyName
+    pipeline: PipelineName
+    mode: ModeName
+    binding: BindingName
+    nodes: NodeCount
+    n: SamplesAtOnce
+    sku: SkuName
+    machine: MachineNumber
+    fraction: Fraction
+    samples_per_genome: SamplesPerGenome
+    step: Annotated[Text, means("The pipeline's step; empty: all of the run.")]
+    metric: Annotated[
+        str,
+        means("The column of steps, or of runs, that it is of; summed_h of a run: over its steps; job_s: of one job."),
+    ]
+    unit: Annotated[Text, means("Its unit; empty: a share, or none.")]
+    repeats: Annotated[int, means("Repeats in which it is known.", "runs")]
+    mean: Annotated[Real, means("Mean over repeats.")]
+    sd: Annotated[Real, means("Sample standard deviation (n - 1); empty: one repeat.")]
+    se: Annotated[Real, means("Standard error, sd / sqrt(n); empty: one repeat.")]
+    low: Annotated[Real, means("The mean's 95% confidence interval begins here, by Student's t; empty: one repeat.")]
+    high: Annotated[Real, means("It ends here.")]
+
+    curve_key = property(_curve_key)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The figure with its errors."""
+        return Estimate(self.repeats, self.mean, self.sd, self.se)
 
 
 # ---- of a scaling study: one step at a time, over its threads ------------------------------------------
@@ -458,6 +496,8 @@ ROWS: Mapping[str, type[Struct]] = {
     "configurations": ConfigurationRow,
     "streams": StreamRow,
 }
+# made from the tables above, so that no results package needs to hold it
+DERIVED: Mapping[str, tuple[Column, ...]] = {"summary": columns_of(SummaryRow)}
 SCALING_ROWS: Mapping[str, type[Struct]] = {
     "runs": ScalingRun,
     "configurations": ScalingConfiguration,

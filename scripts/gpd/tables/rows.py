@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 from msgspec import structs
 
 from gpd.outcomes import Outcome, Process, Run, owner
-from gpd.pipelines import ALTERNATIVES, HUMAN_30X_GIGABASES
+from gpd.pipelines import ALTERNATIVES, human_30x_per_day
 from gpd.records.binding import Binding, is_unbound
 from gpd.records.host import Host
 from gpd.records.ledger import Attempt, Clock, last_attempts, one_clock
@@ -24,9 +24,8 @@ from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.known import most_at_once, whole_sum
-from gpd.statistics.steady_state import Batch, steady_state
 from gpd.tables import streams
-from gpd.tables.columns import ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
+from gpd.tables.columns import CONFIGURATION, ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
 from gpd.tables.faults import COHORT_DATA, DATA
 from gpd.text.cpu_lists import count_cpus
 from gpd.text.formats import SECONDS_PER_DAY
@@ -45,18 +44,6 @@ SUMMED = (  # of a run: sums over its timed attempts
 OF_RECORD = ("wall_s", "cached", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
 OF_MACHINE = ("cpu_contention", "throttled_s", "thermal_throttles", "mhz_mean")
 AVERAGED = [name for name, kind in get_type_hints(ConfigurationRow).items() if kind is Estimate]
-CONFIGURATION = (
-    "study",
-    "pipeline",
-    "mode",
-    "binding",
-    "nodes",
-    "n",
-    "sku",
-    "machine",
-    "fraction",
-    "samples_per_genome",
-)  # what repeats that are pooled share
 
 
 @dataclass(frozen=True)
@@ -168,12 +155,13 @@ def gigabases(run: Run, sample: str) -> float | None:
 
 
 def _steps(key: Key, run: Run, timed: Sequence[Job]) -> Iterator[StepRow]:
-    """A row for each named step, also where it did not run; an alternative to a step only where it did."""
+    """A row for each named step, also where it did not run; an alternative to a step, and a step of a workflow that is
+    not ours, only where it did."""
     of_step: dict[str, list[Job]] = {step: [] for step in run.steps}
     for job in timed:
         of_step[job[1].step].append(job)
     for step, jobs in of_step.items():
-        if not jobs and step in ALTERNATIVES:
+        if not jobs and (step in ALTERNATIVES or not run.ours):
             continue
         attempts = [attempt for _, attempt in jobs]
         final = [last for process in run.processes for last in last_attempts(a for p, a in jobs if p is process)]
@@ -237,7 +225,7 @@ def _run(
         gigabases=total,
         input_mib=input_mib,
         gigabases_per_day=gigabases_per_day,
-        human_30x_per_day=_over(gigabases_per_day if run.spec.fraction == 1 else None, HUMAN_30X_GIGABASES),
+        human_30x_per_day=human_30x_per_day(gigabases_per_day, _over(total, len(whole)), run.spec.fraction),
         usable_threads=threads,
         smt=_smt(record),
         cpu_utilisation=_over(sums["cpu_s"], threads * makespan_s if makespan_s else None),
@@ -328,32 +316,10 @@ def configurations(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
     pooled = [
         structs.replace(configuration(list(own)), continued=continued[key]) for key, own in groupby(counted, key=place)
     ]
-    found = _with_steady_state(pooled, counted)
     return [
-        structs.replace(configuration, node_efficiency=_node_efficiency(configuration, found))
-        for configuration in found
+        structs.replace(configuration, node_efficiency=_node_efficiency(configuration, pooled))
+        for configuration in pooled
     ]
-
-
-def _with_steady_state(configurations: Iterable[ConfigurationRow], runs: Sequence[RunRow]) -> list[ConfigurationRow]:
-    """The configurations with the slope of their curve, where they are among the N that it is over."""
-    found = []
-    for configuration in configurations:
-        curve = [
-            Batch(run.n, run.repeat, run.makespan_s, run.cpu_utilisation)
-            for run in runs
-            if (run.curve_key, run.sku) == (configuration.curve_key, configuration.sku)
-            and run.makespan_s
-            and not run.failed
-        ]
-        steady = steady_state(curve)
-        if steady is None or configuration.n not in steady.numbers:
-            found.append(configuration)
-            continue
-        names = ("steady_genomes_per_day", "steady_genomes_per_day_low", "steady_genomes_per_day_high")
-        values = (steady.daily, steady.low, steady.high)
-        found.append(structs.replace(configuration, **dict(zip(names, values, strict=True))))
-    return found
 
 
 def _node_efficiency(configuration: ConfigurationRow, configurations: Iterable[ConfigurationRow]) -> float | None:
@@ -381,9 +347,6 @@ def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
         failed=sum(run.failed for run in runs),
         failed_data=sum(run.failed_data for run in runs),
         node_efficiency=None,
-        steady_genomes_per_day=None,
-        steady_genomes_per_day_low=None,
-        steady_genomes_per_day_high=None,
     )
 
 

@@ -5,7 +5,7 @@ from math import fsum
 from typing import Any
 
 from gpd.outcomes import Outcome, Run
-from gpd.pipelines import HUMAN_30X_GIGABASES
+from gpd.pipelines import human_30x_per_day
 from gpd.records.run_spec import CurveKey
 from gpd.statistics import stream
 from gpd.statistics.stream import Sojourn, Window
@@ -34,7 +34,7 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
     looked_at = [one for one in sojourns if window.holds(one.arrived_s)] if spec.per_day else whole
     waits = [one.started_s - one.arrived_s for one in looked_at if one.arrived_s is not None]
     results = [one.result_s for one in looked_at if one.succeeded]
-    human = None if gigabases_per_day is None or run.spec.fraction < 1 else gigabases_per_day / HUMAN_30X_GIGABASES
+    of_a_sample = fsum(bases) / len(bases) if bases else None
     return StreamRow(
         **key,
         fraction=run.spec.fraction,
@@ -52,7 +52,7 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
         genomes_per_day_high=high,
         batches=daily.n,
         gigabases_per_day=gigabases_per_day,
-        human_30x_per_day=human,
+        human_30x_per_day=human_30x_per_day(gigabases_per_day, of_a_sample, run.spec.fraction),
         wait_median_s=stream.quantile(waits, 0.5),
         wait_p95_s=stream.quantile(waits, TAIL),
         result_median_s=stream.quantile(results, 0.5),
