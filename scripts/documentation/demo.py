@@ -27,7 +27,6 @@ from gpd.text.grid import rich_table
 
 SHOWN = {  # figures of a run, and their decimals
     "genomes_per_day": ("genomes a day", 0),
-    "human_30x_per_day": ("30x human equivalents a day", 3),
     "makespan_s": ("makespan, s", 1),
     "cpu_utilisation": ("CPU utilisation", 3),
 }

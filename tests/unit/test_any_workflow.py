@@ -104,17 +104,9 @@ def test_a_changed_rule_or_setting_shows_and_a_changed_sheet_does_not(source, fo
     assert source.workflow_digest() != before[0]
 
 
-def test_a_run_is_bound_as_the_study_says_and_recorded_whatever_the_profile(source):
+def test_a_run_is_recorded_whatever_executor_its_profile_names(source):
     given = {"executor": "local", "set-threads": {"sort": 2}}
-    binding = {"policy": "scatter", "boundary": "numa", "memory": "local", "smt": True, "stall_s": 0}
-    assert source.profile(given, binding) == {
-        "executor": "pinned",
-        "set-threads": {"sort": 2},
-        "pinned-binding": "scatter",
-        "pinned-boundary": "numa",
-        "pinned-memory": "local",
-        "pinned-smt": "1",
-    }
+    assert source.profile(given) == {"executor": "pinned", "set-threads": {"sort": 2}}
 
 
 def test_a_job_of_a_sample_that_was_not_drawn_is_a_fault(source, tmp_path):

@@ -11,7 +11,8 @@ from conftest import ROOT
 
 WORKFLOW = ROOT / "workflow"
 MAPPERS = conftest.script(WORKFLOW / "scripts/resources/mappers.py").MAPPERS
-BY_SETUP = {name for name, mapper in MAPPERS.items() if mapper.setup}  # no channel has them
+TOOLS = conftest.script(WORKFLOW / "scripts/checks/tools.py").read_table(WORKFLOW / "tools.tsv")
+BY_SETUP = {row["command"] for row in TOOLS if row["command"] in MAPPERS and row["conda"] == "-"}  # no channel has them
 KNOWN = BY_SETUP.union(*(commands for commands, _ in conda_stand_in.packages().values()))
 OF_COREUTILS = {
     "bwa_alt",

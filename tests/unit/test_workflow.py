@@ -138,7 +138,11 @@ def test_one_with_a_job_or_with_jobs_elsewhere_does_not_hang(tmp_path, impatient
 
 
 def test_warnings_and_choices_are_noted():
-    lines = ["warning: disk: results has 1.0 GB free", "chosen: mapping takes up to 4 threads", "disk: S2 takes up"]
+    lines = [
+        "warning: disk: results has 1.0 GB free",
+        "given here (threads, MB): map_and_sort 4, 4650",
+        "disk: S2 takes up",
+    ]
     seen = []
     workflow.follow([*lines, *SAID.splitlines()], Progress(), lambda state: seen.append(list(state.notes)))
     assert seen[0] == lines[:1]

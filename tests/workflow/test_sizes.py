@@ -110,10 +110,9 @@ def test_lanes_that_one_thread_maps_in_time_get_more_where_memory_leaves_cores_i
 
 def test_small_machines_keep_one_thread_unless_memory_leaves_cores_idle(tmp_path: Path) -> None:
     mixed = cohort_of(tmp_path, {"S1": [WHOLE, 20_000_000], "S2": [20_000_000]})
-    of, output = jobs(mixed, 2, 24_000, *THROUGHPUT)
+    of, _ = jobs(mixed, 2, 24_000, *THROUGHPUT)
     assert {asked for asked, _ in of["map_and_sort"]} == {1}
     assert of["haplotype_caller"] == [(1, 6000)] * 2
-    assert "haplotype_caller 1, 6000" in output
     of, _ = jobs(mixed, 2, 15_000, *THROUGHPUT)
     assert {asked for asked, _ in of["map_and_sort"]} == {2}, "one job is all that memory holds"
 
@@ -130,18 +129,17 @@ def test_few_lanes_share_all_cores_and_a_large_one_has_up_to_a_socket(tmp_path: 
 
 def test_what_a_profile_or_a_user_sets_goes_before(tmp_path: Path) -> None:
     cohort = cohort_of(tmp_path, {"S1": [WHOLE]})
-    of, output = jobs(cohort, 128, 505_000)
+    of, _ = jobs(cohort, 128, 505_000)
     assert (of["map_and_sort"][0][0], of["haplotype_caller"][0][1]) == (64, 3945)
     profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
     profile["set-threads"]["map_and_sort"] = 3
     profile["set-resources"]["haplotype_caller"] = {"mem_mb": 3600}
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/config.yaml").write_text(yaml.safe_dump(profile))
-    of, output = jobs(cohort, 128, 505_000, "--workflow-profile", str(tmp_path / "mine"))
+    of, _ = jobs(cohort, 128, 505_000, "--workflow-profile", str(tmp_path / "mine"))
     assert (of["map_and_sort"][0][0], of["haplotype_caller"][0][1]) == (3, 3600)
-    assert "map_and_sort 3, " in output and "haplotype_caller 1, 3600" in output
-    of, output = jobs(cohort, 128, 505_000, *THROUGHPUT, "--set-threads", "map_and_sort=7")
-    assert of["map_and_sort"][0][0] == 7 and "map_and_sort 7, " in output
+    of, _ = jobs(cohort, 128, 505_000, *THROUGHPUT, "--set-threads", "map_and_sort=7")
+    assert of["map_and_sort"][0][0] == 7
 
 
 @pytest.mark.deep

@@ -16,8 +16,8 @@ def before_first_job():
     if os.environ.get("GPD_PREFLIGHT") == "none":
         return
     jobs = largest(planned)
-    if workflow.local_exec:
-        logger.info(given(jobs))
+    if workflow.local_exec and (line := given(jobs)):
+        logger.info(line)
     found = [*of_folders(), *(of_process(jobs, planned) if workflow.local_exec else ()), *of_disks(planned)]
     for finding in found:
         if not finding.is_error:
@@ -40,9 +40,10 @@ def largest(planned):
 
 
 def given(jobs):
-    """Threads and memory that the steps' jobs get on this machine, in a line."""
+    """Threads and memory that the steps' jobs get on this machine, in a line; nothing where no step has any."""
     steps = [job for job in jobs if "pinned_step" not in workflow.get_rule(job.rule).resources]
-    return "given here (threads, MB): " + "; ".join(f"{job.rule} {job.threads}, {job.mem_mb}" for job in steps)
+    named = "; ".join(f"{job.rule} {job.threads}, {job.mem_mb}" for job in steps)
+    return f"given here (threads, MB): {named}" if steps else ""
 
 
 def of_process(jobs, planned):

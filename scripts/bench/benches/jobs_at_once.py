@@ -19,7 +19,7 @@ rule all:
 
 rule waits:
     output: "{n}.done"
-    shell: "echo $$ > {wildcards.n}.pid; until [ -e go ]; do sleep 1; done; touch {output}"
+    shell: "echo $BASHPID > {wildcards.n}.pid; until [ -e go ]; do sleep 1; done; touch {output}"
 """
 
 

@@ -55,9 +55,11 @@ def test_what_a_gone_process_left_is_removed_and_nothing_else(tmp_path: Path, go
 def test_what_a_job_still_needs_stays(tmp_path: Path, gone: int, where: str) -> None:
     folder = left(tmp_path, pid=gone)
     named = f"{folder}/1"
-    words = [sys.executable, "-c", "input()", named if where == "command line" else ""]
+    words = [sys.executable, "-c", "print(flush=True); input()", named if where == "command line" else ""]
     environment = os.environ | {"GPD_JOB_FOLDER": named if where == "environment" else ""}
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(words, **pipes, env=environment) as job:
+        job.stdout.readline()  # else it might not be what it is to become
         run_folder.remove_dead(tmp_path)
         assert folder.exists()
     run_folder.remove_dead(tmp_path)
