@@ -59,7 +59,7 @@ def record(tables: Tables, demo: Path) -> Mapping[str, Any]:
         raise SystemExit(f"{demo / STUDY}: its records do not say where and of what commit it ran")
     return {
         "bench": "demo",
-        "about": "The demo's throughput study: tiny simulated genomes, so read the human equivalents.",
+        "about": "The demo's throughput study: tiny simulated genomes, of which nothing of a human one follows.",
         "command": "gpd demo throughput",
         "commit": settings.workflow_commit[:12],
         "changed": False,

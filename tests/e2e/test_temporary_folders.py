@@ -231,7 +231,8 @@ def test_nothing_of_a_run_is_left_among_temporary_files(
         assert left(temporary) != [], "who could have removed them is gone"
         code, output = folder.gpd("run", "germline", target)
         assert code == 0, output
-    assert left(temporary) == []
+    own = [name for name in left(temporary) if name.startswith("snakemake") and not list((temporary / name).iterdir())]
+    assert left(temporary) == (own if end == "kill -9 of all" else []), "Snakemake's own, empty, it leaves itself"
 
 
 def holding(pid: int) -> list[int]:

@@ -15,7 +15,7 @@ from gpd.lab import provenance, runner, single_run, study
 from gpd.lab.snakemake_process import StudyRunError
 from gpd.lab.study import StudyError
 from gpd.machines import launcher
-from gpd.records.run import RecordError, Settings
+from gpd.records.run import JobNames, RecordError, Settings
 from gpd.records.run_spec import CurveKey
 from gpd.tables import collect
 
@@ -32,7 +32,7 @@ SETTINGS = Settings(
 )
 OTHER = {
     **{"tools": {"bwa": "0.7.18"}, "environment": {"OMP_NUM_THREADS": "4"}},
-    **{"profile_digest": "other", "binding": {"smt": True}},
+    **{"profile_digest": "other", "binding": {"smt": True}, "job_names": JobNames(wildcard="id")},
 }
 LINE = CurveKey("germline", "shared", "compact")
 
@@ -101,7 +101,7 @@ def attempt(sample, wall_s, cpu_s=1.0, step="haplotype_caller", run="run"):
     }
 
 
-def made_with(spec):
+def made_with(spec, source=None):
     return {"profile_digest": "p", "binding": {"smt": False}}
 
 
@@ -346,7 +346,7 @@ def test_runs_bound_otherwise_or_of_another_profile_come_into_no_table_together(
     monkeypatch.setattr(
         single_run,
         "made_with",
-        lambda spec: made_with(spec) | {key: OTHER[key]},
+        lambda spec, source: made_with(spec) | {key: OTHER[key]},
     )
     runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     with pytest.raises(StudyError, match=f"was made with another {word}: give the study another name"):

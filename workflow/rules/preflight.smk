@@ -41,7 +41,9 @@ def largest(planned):
 
 def given(jobs):
     """Threads and memory that the steps' jobs get on this machine, in a line; nothing where no step has any."""
-    steps = [job for job in jobs if "pinned_step" not in workflow.get_rule(job.rule).resources]
+    rules = {rule.name: rule for rule in ours}
+    of_samples = [job for job in jobs if {"sample", "callset"} & rules[job.rule].wildcard_names]
+    steps = [job for job in of_samples if "pinned_step" not in rules[job.rule].resources]
     named = "; ".join(f"{job.rule} {job.threads}, {job.mem_mb}" for job in steps)
     return f"given here (threads, MB): {named}" if steps else ""
 

@@ -53,5 +53,5 @@ def mapping_threads(wildcards):
         return most
     of_a_day = min(takes[mapping].core_s_per_gigabase * gigabases / 86_400, widest_in_order(cores))
     of_memory = mapping_mem_mb(wildcards, 0) / max(1, memory_mb() / cores - mapper.thread_mb)
-    share = workflow.get_rule(mapping).resources["even_share"].value * cores // len(mapped_by()[mapping])
+    share = workflow.get_rule(mapping).resources["even_share"].value * cores // len(mapped_by().get(mapping, [None]))
     return min(most, max(math.ceil(max(of_a_day, of_memory)), share))
