@@ -240,9 +240,8 @@ def test_run_ends_with_figures_and_where_the_report_is(study, made_up, tmp_path)
     folder = tmp_path / "runs/first"
     rows = [line.split() for line in ran.stdout.splitlines() if line.startswith("│ ")]
     # 10 s a run: 8,640 runs a day; 5 CPU seconds a sample, of 20 that two cores have
-    figures = [
-        own for row in rows if all(word.isdigit() for word in (own := [word for word in row if word != "│"])[:2])
-    ]
+    words = [[word for word in row if word != "│"] for row in rows]
+    figures = [row for row in words if all(word.isdigit() for word in row[:2])]
     assert [row[:4] for row in figures] == [["1", "2", "0", "8,640"], ["4", "2", "0", "34,560"]]
     assert [row[-3:] for row in figures] == [["0.250", "±", "0.000"], ["1.00", "±", "0.00"]], "CPU utilisation"
     assert f"report: {folder / 'report.html'}" in ran.stdout
