@@ -122,7 +122,7 @@ def test_a_disk_that_does_not_hold_all_samples_at_once_is_warned_of(small: Cohor
     assert of_disk(small.snakemake("--", MADE).lines) == []
     ran = small.snakemake("--", *(f"results/map_and_sort/{sample}/L1.bam" for sample in ("S1", "S2")))
     (line,) = of_disk(ran.lines)
-    assert any(text.startswith("given here (threads, MB): map_and_sort 2, ") for text in ran.lines), ran.output
+    assert any(text.startswith("given here (threads, MB): map_and_sort 1, ") for text in ran.lines), ran.output
     assert line.startswith("warning: disk: results/ has 0.2 GB free; 2 samples will leave about 99.5 MB there, and 2 ")
     assert line.endswith("or give fewer --cores, or jobs may fail")
 
