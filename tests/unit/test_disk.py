@@ -111,3 +111,7 @@ def test_measured_samples_took_what_is_estimated(row):
         results, temporary = (max(of_disk) for of_disk in zip(*rules.values(), strict=True))
         assert is_within(found.results, results)
         assert temporary <= max(found.temporary * disk.WITHIN, 1.5 * disk.MIB), "GATK unpacks libraries"
+
+
+def test_alignments_that_are_recalibrated_again_take_what_recalibrated_ones_do():
+    assert need(FASTQ, bqsr="again") == need(FASTQ)

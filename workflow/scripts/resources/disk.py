@@ -15,7 +15,8 @@ FASTQ = {".gz": 1.0, ".bam": 1.0, ".cram": 2.5}  # that a byte of a file stands 
 PLAIN = 0.3  # ... and of FASTQ that is not compressed
 
 MAPPED = 0.95  # BAM of bwa's alignments
-FINAL = {"none": (0.95, 0.21), "gatk": (1.05, 0.53), "quantized": (0.55, 0.14)}  # BAM and CRAM, by recalibration
+# BAM and CRAM, by recalibration
+FINAL = {"none": (0.95, 0.21), "recalibrated": (1.05, 0.53), "quantized": (0.55, 0.14)}
 GVCF, REBLOCKED = 0.1, 0.04
 MARKING = {"sambamba": 0.2, "samtools": 1.7}  # temporary files where duplicates are marked
 SPLICED, EXPRESSION = 0.8, 0.1  # BAM of HISAT2's alignments, and what is counted of them
@@ -54,7 +55,7 @@ def germline(sizes: Iterable[float], config: Mapping) -> Need:
     """Each alignment stays until the next is made of it, beside its own shards where that step scatters."""
     sizes, recalibrates = list(sizes), config["bqsr"] != "none"
     fastq = sum(sizes)
-    bam, cram = FINAL["quantized" if recalibrates and config["quantize"] else config["bqsr"]]
+    bam, cram = FINAL["none" if not recalibrates else "quantized" if config["quantize"] else "recalibrated"]
     aligned = cram if config["alignment_format"] == "cram" else bam
     gvcf = REBLOCKED if config["reblock"] else GVCF
     shards = 1 if config["scatter"] == "none" else 2
