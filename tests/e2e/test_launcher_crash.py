@@ -106,6 +106,24 @@ def test_what_a_killed_supervisor_could_not_tell_the_wrapper_does(node, journal)
     jsonschema.validate(record, json.loads(SCHEMA.read_text()))
 
 
+def test_what_is_killed_while_it_is_being_ended_was_ended_by_the_signal_before(node):
+    wrapper = node.start(STUBBORN)
+    pids = wait_until(lambda: family(wrapper.pid))
+    (path,) = (node.runtime / "jobs").glob("*")
+    before = path.stat().st_size
+    wrapper.terminate()
+    wait_until(lambda: path.stat().st_size > before)
+    for pid in pids.values():
+        os.kill(pid, signal.SIGSTOP)
+    for pid in pids.values():
+        kill(pid)
+    wrapper.communicate()
+    wait_until(lambda: not [kill(int(pid)) for pid in processes_of(path.name)])
+    assert node.run("true", name="second")[0] == 0
+    first = node.records()[0]
+    assert (first["cause"], first["message"]) == ("killed", "SIGTERM to the launcher")
+
+
 def test_a_writer_killed_just_after_it_wrote_is_not_repeated(node):
     """Its journal is still there: whoever finds it must not record the attempt again."""
     wrapper = node.start(STUBBORN)

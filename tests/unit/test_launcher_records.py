@@ -317,6 +317,11 @@ def test_a_job_that_was_killed_with_its_launcher_near_its_memory():
     assert diagnose.by_journal(["status 1 0"])[0] == "killed"
 
 
+def test_a_job_that_was_killed_with_its_launcher_while_it_was_being_ended():
+    lines = ["memory 611 500", "ended SIGTERM to the launcher", "status 143"]
+    assert diagnose.by_journal(lines) == ("killed", "SIGTERM to the launcher")
+
+
 def test_memory_is_noted_near_what_slurm_granted(monkeypatch, tmp_path):
     monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
     runtime = runtime_dir()

@@ -144,6 +144,9 @@ def by_slurm():
 
 def by_journal(lines):
     """Return (cause, message) of a job that was killed together with its launcher, by the lines of its journal."""
+    asked = [line.partition(" ")[2] for line in lines if line.startswith("ended ")]
+    if asked:
+        return "killed", asked[0]
     noted = [line.split()[1:] for line in lines if line.startswith("memory ")]
     if noted:
         used, granted = noted[-1]

@@ -14,7 +14,7 @@ class Journal:
     """What is known of an unfinished job, in a file that its processes hold locked.
 
     Lines are only ever added, so that one which a full disk cuts short leaves those before it. One that begins
-    with a brace holds notes; the job's bash adds `status` lines (PIPE_TRAP), its supervisor `memory` lines (Attempt),
+    with a brace holds notes; the job's bash adds `status` lines (PIPE_TRAP), its supervisor `memory` and `ended` lines,
     and who runs its parts those that own_parts.py reads.
     """
 

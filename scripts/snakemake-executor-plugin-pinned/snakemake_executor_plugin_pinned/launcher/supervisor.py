@@ -137,6 +137,8 @@ def supervise(shell, meter, stall_s, began, requester):
         stall.since += meter.note_pause()
         if caught and caught.si_signo in ENDINGS:
             ending.begin(f"{signal.Signals(caught.si_signo).name} to the launcher")
+            if not ending.is_asked:
+                meter.parts.journal.say(f"ended {ending.reason}")  # we may be killed before the job is over
             ending.is_asked = True
         for pid, exit_status, usage in reap():
             if meter.parts.took(pid):
