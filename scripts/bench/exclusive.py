@@ -1,6 +1,6 @@
 """How many CPUs jobs at one time hold twice, by the executors `pinned` and `shared-local`, counted from outside.
 
-    python scripts/bench/exclusive.py [--here] [--smallest]
+    python scripts/bench/exclusive.py [--runs 3] [--here] [--smallest]
 
 As many jobs as a virtual machine of 2 sockets and 4 NUMA nodes has CPUs (tests/numa) wait there at one time. Of each
 one's shell /proc/PID/status says on which CPUs the kernel lets it run; a CPU on which two may run is held twice. Each
@@ -60,9 +60,9 @@ class Comparison:
         program = [sys.executable, jobs_at_once.__file__, str(self.cpus), str(made), str(self.work / executor)]
         return ["env", *environment, *program, "--executor", executor, *self.options[executor]]
 
-    def allowed(self, executor: str) -> list[list[int]]:
+    def allowed(self, executor: str, run: int) -> list[list[int]]:
         """For each job of as many as there are CPUs, those that it may run on."""
-        share = self.folder / "share" / executor
+        share = self.folder / "share" / f"{executor}-{run}"
         if self.is_here:
             share.mkdir(parents=True)
             subprocess.run(self.command(executor, share / "seen.json"), check=True)
@@ -72,20 +72,22 @@ class Comparison:
         found: list[list[int]] = json.loads((share / "seen.json").read_text())
         return found
 
-    def measure(self) -> Iterator[Measurement]:
+    def measure(self, runs: int) -> Iterator[Measurement]:
         for executor in self.options:
-            held = Counter(cpu for job in self.allowed(executor) for cpu in job)
-            twice = sum(count > 1 for count in held.values())
+            held = [Counter(cpu for job in self.allowed(executor, run) for cpu in job) for run in range(runs)]
+            twice = tuple(sum(count > 1 for count in each.values()) for each in held)
             most = 0 if executor == "pinned" else None
             which = f"{executor}, {self.cpus} jobs on {self.cpus} CPUs"
-            yield Measurement(f"{which}: CPUs held twice", (twice,), most=most, decimals=0, of_results=True)
-            yield Measurement(f"{which}: most jobs on a CPU", (max(held.values()),), decimals=0)
-            yield Measurement(f"{which}: CPUs that no job may use", (self.cpus - len(held),), decimals=0)
+            yield Measurement(f"{which}: CPUs held twice", twice, most=most, decimals=0, of_results=True)
+            yield Measurement(f"{which}: most jobs on a CPU", tuple(max(each.values()) for each in held), decimals=0)
+            unused = tuple(self.cpus - len(each) for each in held)
+            yield Measurement(f"{which}: CPUs that no job may use", unused, decimals=0)
 
 
 def main() -> int:
     """Print the figures; return 1 where `pinned` gave a CPU to two jobs."""
     parser = measurements.parser(__doc__)
+    parser.add_argument("--runs", type=int, default=3, help="of each executor, each on a machine of its own")
     parser.add_argument("--here", action="store_true", help="on this machine, not on a virtual one")
     arguments = parser.parse_args()
     is_here = arguments.here or arguments.smallest
@@ -97,7 +99,7 @@ def main() -> int:
         if why := comparison.install():
             print(f"not measured: pip cannot install {OTHER}: {why}")
             return 0
-        holds = measurements.show(comparison.measure(), arguments.smallest)
+        holds = measurements.show(comparison.measure(1 if is_here else arguments.runs), arguments.smallest)
     return measurements.finish(arguments, holds)
 
 
