@@ -199,15 +199,12 @@ def mapping_statistics():
     return expand("results/samtools_stats/{sample}.txt", sample=samples)
 
 
-PARTS = {name: f"intervals/{name}.py" for name in ("join_gvcf", "shards")}  # of scatter.py
-
-
 def scatter_parameters():
     """Parameters of steps that scatter over the genome; how many shards there are changes no result."""
-    options = [word for name, path in PARTS.items() for word in ("--script", f"{name}={source(path)}")]
+    join_gvcf = "intervals/join_gvcf.py"
     return {
-        **scripts("scatter.py", *PARTS.values()),
-        "scatter": called_as("scatter.py", *options),
+        **scripts("scatter.py", join_gvcf),
+        "scatter": called_as("scatter.py", "--join-gvcf", str(source(join_gvcf))),
         "scattering": lambda wildcards, resources: f"--shards {config['scatter']} --shard-mib {resources.shard_mib}",
     }
 
