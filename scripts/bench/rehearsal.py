@@ -8,6 +8,7 @@ Beside it, it shows what `make rehearsal-cohort` and `make rehearsal-rna` left, 
 """
 
 import re
+import runpy
 import sys
 from argparse import Namespace
 from collections import Counter
@@ -15,18 +16,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "workflow/scripts"))
 sys.path.insert(0, str(ROOT / "workflow/scripts/resources"))
 
 import runtimes  # noqa: E402
 from benches import measurements  # noqa: E402
 from benches.measurements import Measurement  # noqa: E402
-from intervals import shards  # noqa: E402
 
 from gpd.errors import GpdError  # noqa: E402
 from gpd.lab.snakemake_process import LEDGER  # noqa: E402
@@ -36,6 +36,7 @@ from gpd.sizing import rehearsal  # noqa: E402
 from gpd.sizing.rehearsal import Genome, Job, Law, Rehearsal, by_rule  # noqa: E402
 
 RECORDED = ROOT / "tests/golden/rehearsal/rehearsal.json"
+SCATTER = runpy.run_path(str(ROOT / "workflow/scripts/scatter.py"))
 N_FREE = "results/reference/n_free_intervals.bed"
 SEEN = 0.25  # GiB below which a job's memory tells more of the tool's start than of its data
 TABLE = ROOT / "workflow/runtimes.tsv"
@@ -44,7 +45,7 @@ ENDS = {"genotype_gvcfs", "hard_filter"}  # the steps without which a run has no
 HOUR, KIB = 3600, 1024
 
 
-def lengths(lines: Iterable[shards.Line]) -> Counter[str]:
+def lengths(lines: Iterable[Any]) -> Counter[str]:
     """Gigabases of the reference that lines of intervals have, by contig; runs of N do not count."""
     found = Counter[str]()
     for line in lines:
@@ -67,7 +68,7 @@ class Folder:
         self.path = path
         last = {(each.job, each.shard): each for each in read_ledger(path / LEDGER) if each.succeeded}
         self.attempts = [each for each in last.values() if each.cpu_s is not None and each.shard != GATHER]
-        self.lines = shards.read_lines(path / N_FREE)
+        self.lines = SCATTER["read_lines"](path / N_FREE)
         self.reference = lengths(self.lines)
         self.gigabases = {stats.stem: gigabases(stats) for stats in sorted(path.glob("results/samtools_stats/*.txt"))}
         self.reads = {sample: self._reads(sample) for sample in self.gigabases}
@@ -82,7 +83,7 @@ class Folder:
         lines = self.lines
         if attempt.shard:
             number, count = map(int, attempt.shard.split("/"))
-            lines = shards.split(self.lines, count)[number - 1]
+            lines = SCATTER["split"](self.lines, count)[number - 1]
         part, sample = lengths(lines), attempt.owner if attempt.owner in self.gigabases else None
         depth = {contig: count / self.reference[contig] for contig, count in self.reads.get(sample or "", {}).items()}
         return Job(

@@ -23,7 +23,6 @@ def test_numbered_mates_and_reads_without_bases(tmp_path: Path) -> None:
     made.add_unit("S1", "L1", **files)
     ran = made.snakemake("--", "results/base_recalibration/S1.bam")
     assert ran.exit_code == 0, ran.output
-    assert "fq1 R1.fq.gz has reads without bases (4 of the first 200)" in ran.output
     assert "R1.fq.gz: 4 reads hold no bases" in (tmp_path / "logs/map_and_sort/S1/L1.log").read_text()
     shown = ["samtools", "view", tmp_path / "results/base_recalibration/S1.bam"]
     records = [line.split("\t") for line in subprocess.check_output(shown, text=True).splitlines()]
@@ -57,7 +56,7 @@ def test_a_cram_file_of_another_fasta_is_told_before_the_run(
     made.config["bam_input"] = mode
     ran = made.snakemake("--dry-run")
     assert (ran.exit_code, "Traceback" in ran.output) == (1, False)
-    assert "bam s1.cram was made with another FASTA than the reference genome.fa" in ran.output
+    assert "bam s1.cram was made with another FASTA than genome.fa" in ran.output
     (tmp_path / "other.fa").rename(tmp_path / "genome.fa")
     assert made.snakemake("--dry-run").exit_code == 0
 

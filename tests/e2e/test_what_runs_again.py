@@ -8,6 +8,7 @@ import copy
 import re
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -201,11 +202,7 @@ COLUMNS: dict[str, list[tuple[dict[str, str], set[str]]]] = {
     "tophat2": [({"fq1": "reads/A1_L1_R2.fq.gz", "fq2": "reads/A1_L1_R1.fq.gz"}, {"tophat2 sample=A1"})],
 }
 
-JAVA8 = """#!/bin/sh
-[ "$1" = -version ] && echo 'openjdk version "1.8.0_412"' >&2 && exit 0
-echo '##### ERROR MESSAGE: Argument -R is missing'
-exit 1
-"""
+JAVA8 = "#!/bin/sh\necho 'openjdk version \"1.8.0_412\"' >&2\n"
 
 GENOTYPES = """##fileformat=VCFv4.2
 #CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1
@@ -264,8 +261,12 @@ def make(route: str, folder: Path) -> Cohort:
     java.write_text(JAVA8)
     java.chmod(0o755)
     shutil.copy(java, java.with_name("another java 8"))
-    for name in ("3.jar", "3.8.jar", *(f"index.{ending}" for ending in ("amb", "ann", "bwt", "pac", "sa"))):
-        (folder / name).write_text("not looked into")
+    for name in ("3.jar", "3.8.jar"):
+        with zipfile.ZipFile(folder / name, "w") as jar:
+            for walker in ("RealignerTargetCreator", "BaseRecalibrator", "HaplotypeCaller"):
+                jar.writestr(f"{walker}.class", "")
+    for ending in ("amb", "ann", "bwt", "pac", "sa"):
+        (folder / f"index.{ending}").write_text("not looked into")
     (folder / "index.ann").write_text("2000 1 11\n0 chr1 (null)\n0 2000 0\n")
     if route == "decoy":
         with (folder / "genome.fa").open("a") as fasta:

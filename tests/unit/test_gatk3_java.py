@@ -66,19 +66,17 @@ def test_what_does_not_run_is_no_java(put):
     [
         ("##### ERROR MESSAGE: Walker requires reads but none were provided.", ""),
         ("##### ERROR MESSAGE: Could not find walker with name: RealignerTargetCreator", "Could not find walker"),
-        ("Error: Invalid or corrupt jarfile x.jar", "Invalid or corrupt jarfile"),
+        ("GATK jar file not found", "GATK jar file not found"),
         ("", "no answer"),
     ],
 )
-def test_a_walker_that_asks_for_its_input_has_started(put, answer, fault):
-    output = gatk3_java.fault(put("java", EIGHT, answer), "x.jar", ["RealignerTargetCreator"])
-    assert fault in output
-    assert bool(fault) == bool(output)
-
-
-def test_the_real_java_of_this_machine_starts_no_jar_that_is_none(tmp_path):
-    (tmp_path / "x.jar").write_bytes(b"PK")
-    assert "x.jar" in gatk3_java.fault("java", str(tmp_path / "x.jar"), ["HaplotypeCaller"])
+def test_a_walker_that_asks_for_its_input_has_started(tmp_path, answer, fault):
+    command = tmp_path / "gatk3"
+    command.write_text(f"#!/bin/sh\necho '{answer}'\nexit 1\n")
+    command.chmod(0o755)
+    java, reason = gatk3_java.start("", "", {"PATH": str(tmp_path)}, ["RealignerTargetCreator"])
+    assert (java, bool(reason)) == ("", bool(fault))
+    assert fault in reason
 
 
 def test_the_jar_of_gatk_4_is_named(tmp_path):

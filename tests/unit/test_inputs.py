@@ -1,10 +1,8 @@
 """Each bad input gives its exact line; good ones give none."""
 
-import bz2
 import gzip
 import hashlib
 import importlib.util
-import lzma
 import os
 import random
 import re
@@ -90,7 +88,7 @@ def itf8(number):
     return struct.pack(">I", number | 0xE0000000) if number < 1 << 28 else None
 
 
-PACKERS = (bytes, partial(gzip.compress, mtime=0), bz2.compress, lzma.compress)  # CRAM's methods 0 to 3
+PACKERS = (bytes, partial(gzip.compress, mtime=0))  # CRAM's methods 0 and 1
 
 
 def cram(contigs, read_groups=("SM:S1",), order="coordinate", version=3, method=1, sums=()):
@@ -172,10 +170,6 @@ def test_good_inputs_have_no_errors(project):
         ({"filter": "vqrs"}, "filter: 'vqrs' is not one of vqsr, hard, none; did you mean vqsr?"),
         ({"gatk": "freebayes"}, "gatk: 'freebayes' is not one of gatk4, gatk3"),
         ({"known_sitez": []}, "known_sitez: unknown key; did you mean known_sites?"),
-        (
-            {"map_chunks": 4},
-            "map_chunks: unknown key; it is gone: take the line out, large lanes get more threads by themselves",
-        ),
         ({"known_sites": "dbsnp.vcf"}, "known_sites: expected list, got 'dbsnp.vcf'"),
         ({"known_sites": None}, "known_sites: expected list, got nothing"),
         ({"known_sites": ["a.vcf", "a.vcf"]}, "known_sites: ['a.vcf', 'a.vcf'] has non-unique elements"),
@@ -190,10 +184,7 @@ def test_good_inputs_have_no_errors(project):
             {"vqsr": {"snps": {"max_gaussians": "four"}}},
             "vqsr.snps.max_gaussians: expected integer, got 'four'",
         ),
-        (
-            {"qc": {"action": "stop"}},
-            "qc.action: unknown key; it is gone: set failed_samples: stop_on_quality, or drop_on_quality",
-        ),
+        ({"qc": {"action": "x"}}, "qc.action: unknown key; known are known_genotypes, sex_contigs, thresholds"),
         (
             {"qc": {"thresholds": {"coverag": {}}}},
             "qc.thresholds.coverag: no figure that is judged; did you mean coverage?",
@@ -344,12 +335,12 @@ def test_vqsr_is_fitted_as_genomes_are_and_depth_of_targets_is_warned_of(project
         ),
         (
             "sample_name\tconditon\nS1\ta\n",
-            ["samples.tsv line 1: unknown column 'conditon'; did you mean condition?"],
+            ["samples.tsv line 1: column conditon: unknown key; did you mean condition?"],
         ),
-        ("condition\nS1\n", ["samples.tsv line 1: column sample_name is missing"]),
+        ("condition\nS1\n", ["samples.tsv line 1: column sample_name: missing"]),
         ("sample_name\tsample_name\nS1\tS1\n", ["samples.tsv line 1: column sample_name occurs 2 times"]),
         ("sample_name\nS1\tx\n", ["samples.tsv line 2: 2 fields, but the header has 1 columns"]),
-        ("sample_name\tcondition\n\ta\nS1\tb\n", ["samples.tsv line 2: sample_name is empty"]),
+        ("sample_name\tcondition\n\ta\nS1\tb\n", ["samples.tsv line 2: sample_name: missing"]),
         ("sample_name\n", ["samples.tsv: no rows below the header"]),
         ("", ["samples.tsv: samples.tsv is empty: a header line is expected"]),
         (b"sample_name\nS\xff\n", ["samples.tsv: samples.tsv is not a text file in UTF-8"]),
@@ -377,6 +368,7 @@ def test_byte_order_marks_and_line_ends_do_not_matter(project, text):
     assert project.errors() == []
 
 
+NO_READS = "line 2: must name fq1, and fq2 of pairs, or else bam"
 FIRST = "S1\tL1\tr1.fq.gz\tr2.fq.gz\t"
 
 
@@ -393,9 +385,10 @@ FIRST = "S1\tL1\tr1.fq.gz\tr2.fq.gz\t"
             "S1\tL1\tr1.fq.gz\t\t\nS1\tL2\t./r1.fq.gz\t\t",
             ["line 3: sample S1: fq1 ./r1.fq.gz is also fq1 in line 2"],
         ),
-        ("S1\tL1\t\t\t", ["line 2: sample S1: has neither fq1 nor bam"]),
-        ("S1\tL1\tr1.fq.gz\t\tr3.fq", ["line 2: sample S1: has both fq1 and bam: give one of them"]),
-        ("S1\tL1\t\tr2.fq.gz\t", ["line 2: sample S1: has fq2 but no fq1"]),
+        ("S1\tL1\t\t\t", [NO_READS]),
+        ("S1\tL1\tr1.fq.gz\t\tr3.fq", [NO_READS]),
+        ("S1\tL1\t\tr2.fq.gz\t", [NO_READS]),
+        ("S1\tL1\t\tr2.fq.gz\tr3.fq", [NO_READS]),
         (
             "S1\tL/1\tr1.fq.gz\t\t",
             [f"line 2: unit_name: 'L/1': {NAMED}"],
@@ -463,6 +456,9 @@ def test_reading_a_table_never_raises(tmp_path_factory, data):
 # --- FASTQ ---
 
 
+NO_FASTQ = "is not FASTQ of four lines a read at record"
+
+
 def cut(data, part=0.6):
     return data[: int(len(data) * part)]
 
@@ -483,19 +479,19 @@ def cut(data, part=0.6):
         ),
         (lambda reads: gzip.compress(reads[:-60]), "is cut off inside record 40"),
         (lambda reads: gzip.compress(reads[:-3]), "is cut off inside record 40"),
-        (lambda reads: gzip.compress(b">chr1\nACGT\n"), "is FASTA, not FASTQ: it holds no base qualities"),
+        (lambda reads: gzip.compress(b">chr1\nACGT\n"), f"{NO_FASTQ} 1, which starts with '>chr1'"),
         (
             lambda reads: gzip.compress(b"PK\x03\x04 zip\n"),
-            "is not FASTQ at record 1, which starts with 'PK\\x03\\x04 zip', not with @",
+            f"{NO_FASTQ} 1, which starts with 'PK\\x03\\x04 zip'",
         ),
         (lambda reads: gzip.compress(b"@a\nACGT\n+\nIII\n"), "has 4 bases but 3 base qualities in record 1"),
         (
             lambda reads: gzip.compress(b"@a\nACGT\nACGT\n+\nIIII\nIIII\n"),
-            "is not FASTQ at record 1: its third line does not start with +, as in four-line FASTQ",
+            f"{NO_FASTQ} 1, which starts with '@a'",
         ),
         (
             lambda reads: gzip.compress(reads.replace(b"@read7/", b"read7/")),
-            "is not FASTQ at record 7, which starts with 'read7/1', not with @",
+            f"{NO_FASTQ} 7, which starts with 'read7/1'",
         ),
     ],
 )
@@ -605,26 +601,13 @@ ONE_FILE = "all samples, and all parts of one, would write this one file"
         *(("base_recalibrator", word, GIVEN) for word in ("-I", "-I:tag", "-Ireads.bam", "-O", "--knownSites", "-R")),
         ("genotype_gvcfs", "--arguments_file", "what such a file holds is not looked at: name its arguments here"),
         *(("map_and_sort", word, GIVEN) for word in ("-t8", "-fout.sam")),
-        *(("tophat2", word, GIVEN) for word in ("-p", "-p8", "--num", "--output-dir=x", "--library-type")),
+        *(("tophat2", word, GIVEN) for word in ("-p", "-p8", "--num-threads", "--output-dir=x", "--library-type")),
     ],
 )
 def test_arguments_that_a_tool_cannot_have_are_refused_by_name(project, rule, word, fault):
     assert project.errors(extra={rule: word if rule == "map_and_sort" else f"{word} x"})[0] == (
         f"config: extra.{rule}: {word}: {fault}"
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "fault"),
-    [
-        ("-Mt8", "-t8: the workflow gives this argument itself"),
-        ("-M reads.fq", "reads.fq: bwa would take this for a file"),
-        ("-Z 3", "option -Z not recognized"),
-        ("-k", "option -k requires argument"),
-    ],
-)
-def test_arguments_of_bwa_are_read_as_bwa_does(project, arguments, fault):
-    assert project.errors(extra={"map_and_sort": arguments}) == [f"config: extra.map_and_sort: {fault}"]
 
 
 @pytest.mark.parametrize(
@@ -637,39 +620,6 @@ def test_arguments_of_bwa_are_read_as_bwa_does(project, arguments, fault):
 )
 def test_other_arguments_pass(project, rule, arguments):
     assert project.errors(extra={rule: arguments}) == []
-
-
-def known(*records):
-    """A VCF of records of contig, position and REF."""
-    return vcf() + "".join(f"{contig}\t{at}\t.\t{ref}\tC\t.\t.\t.\n" for contig, at, ref in records).encode()
-
-
-MANY = [("chr20", at, "A") for at in range(1, 8000)]
-
-
-@pytest.mark.parametrize("pack", [bytes, lambda data: bgzip(data) + inputs.BGZF_END], ids=["text", "bgzip"])
-@pytest.mark.parametrize(
-    ("records", "fault"),
-    [
-        ([("chr20", 9, "A"), ("chr20", 8, "A")], "chr20:8 stands after chr20:9 in line 4"),
-        ([("chr20", 9, "A"), ("chr21", 8, "A"), ("chr20", 10, "A")], "chr20:10 stands after chr21:8 in line 5"),
-        ([*MANY, ("chr20", 8, "A")], "chr20:8 stands after chr20:7999"),
-    ],
-    ids=["position", "contig", "behind the head"],
-)
-def test_known_sites_that_are_not_sorted_are_refused(project, monkeypatch, pack, records, fault):
-    monkeypatch.setattr(inputs, "HEAD_BYTES", 1000)
-    monkeypatch.setattr(inputs, "TAIL_BYTES", 20_000)
-    project.write("dbsnp.vcf", pack(known(*records)))
-    assert project.errors() == [f"{KNOWN}is not sorted: {fault}: sort it (bcftools sort)"]
-
-
-def test_known_sites_of_other_letters_are_told(project):
-    project.write("dbsnp.vcf", known(("chr20", 8, "A"), ("chr20", 9, "R"), ("chr20", 10, "ACM"), ("chr21", 2, "n")))
-    cohort, warned = tables.read_cohort(project.config, SCHEMAS), []
-    assert inputs.check(cohort.config, cohort.units, warn=warned.append) == []
-    (line,) = warned
-    assert line.startswith(f"{KNOWN}has records whose REF is not made of A, C, G, T and N (2 of those looked at)")
 
 
 OFFSET_64 = (
@@ -704,14 +654,7 @@ def test_qualities_of_offset_33_pass(project, qualities):
     assert project.errors() == []
 
 
-def test_reads_without_bases_are_told(project):
-    project.write("r1.fq.gz", gzip.compress(with_qualities(project.reads[1], ["", "IIII"])))
-    cohort, warned = tables.read_cohort(project.config, SCHEMAS), []
-    assert inputs.check(cohort.config, cohort.units, warn=warned.append) == []
-    assert warned == [FQ1 + "has reads without bases (20 of the first 40): each is mapped as one N"]
-
-
-@pytest.mark.parametrize(("one", "two", "same"), [(b".1", b".2", True), (b".2", b".1", False), (b".1", b"/2", False)])
+@pytest.mark.parametrize(("one", "two", "same"), [(b".1", b".2", True), (b".3", b".4", False)])
 def test_mates_may_be_numbered_after_a_dot(project, one, two, same):
     """As fastq-dump -I does."""
     for mate, number in ((1, one), (2, two)):
@@ -758,54 +701,49 @@ class TestLargeFiles:
 
 SUMS = {name: hashlib.md5(b"ACGTN" * (length // 5)).hexdigest() for name, length in REFERENCE.items()}
 OTHERS = SUMS | {"chr21": "0" * 32}
-UNDECODABLE = (
-    "was made with another FASTA than {} and cannot be read with it: {}; name its own in cram_reference, with "
-    "bam_input: remap, or make it BAM with that (samtools view -b -T FASTA)"
+OTHER_FASTA = (
+    "was made with another FASTA than {}, which lacks contig {} or has other bases there (M5): set bam_input: remap; "
+    "of CRAM, name the FASTA that it was made with in cram_reference, too"
 )
 
 
-@pytest.mark.parametrize("block", [7, 1 << 23])
-def test_sums_of_contigs_are_those_of_dictionaries(project, monkeypatch, block):
-    monkeypatch.setattr(inputs, "BLOCK", block)
+def test_sums_of_contigs_are_those_of_dictionaries(project):
     project.write("genome.fa", ">chr20 text\r\n" + "acgtn\r\nACG TN\r\n" * 50 + f">chr21\n{'ACGTN' * 60}")
     assert inputs.fasta_sums("genome.fa") == SUMS
 
 
-@pytest.mark.parametrize("dictionary", ["", "genome.dict", "genome.fa.dict"])
+def write_dictionary(path, sums):
+    Path(path).write_text("@HD\n" + "".join(f"@SQ\tSN:{name}\tLN:1\tM5:{own}\n" for name, own in sums.items()))
+
+
+@pytest.mark.parametrize("dictionary", ["genome.dict", "genome.fa.dict"])
 @pytest.mark.parametrize("mode", ["keep", "remap"])
 @pytest.mark.parametrize("form", [bam, cram])
 def test_alignments_of_another_fasta_are_told_before_the_run(project, form, mode, dictionary):
     """The names and lengths are alike, and the bases are not; reads of a BAM file can be mapped again all the same."""
-    if dictionary:
-        project.write(dictionary, "\n".join(f"@SQ\tSN:{name}\tLN:1\tM5:{own}" for name, own in SUMS.items()))
+    write_dictionary(dictionary, SUMS)
     project.write_bam(form(REFERENCE, sums=SUMS))
     assert project.errors(bam_input=mode) == []
     project.write_bam(form(REFERENCE, sums=OTHERS))
-    faults = {
-        cram: UNDECODABLE.format("the reference genome.fa", "contig chr21 has other bases (M5)"),
-        bam: "is to another genome than the reference genome.fa: contig chr21 has other bases; set bam_input: remap",
-    }
-    assert project.errors(bam_input=mode) == ([] if (form, mode) == (bam, "remap") else [BAM + faults[form]])
+    faults = [] if (form, mode) == (bam, "remap") else [BAM + OTHER_FASTA.format("genome.fa", "chr21")]
+    assert project.errors(bam_input=mode) == faults
+    write_dictionary(dictionary, OTHERS)
+    os.utime(dictionary, (1, 1))
+    faults = faults if form is cram else []
+    assert project.errors(bam_input=mode) == faults, "of one that is older than the FASTA nothing is believed"
 
 
-MADE_WITH = "".join(f">{name}\n{'GATTA' * (length // 5)}\n" for name, length in REFERENCE.items())
-
-
-@pytest.mark.parametrize("dictionary", [True, False])
-def test_cram_that_is_mapped_again_is_held_against_the_fasta_that_is_named_for_it(project, dictionary):
-    project.write("made with.fa", MADE_WITH)
-    sums = inputs.fasta_sums("made with.fa")
-    if dictionary:
-        project.write("made with.dict", "\n".join(f"@SQ\tSN:{name}\tLN:1\tM5:{own}" for name, own in sums.items()))
+def test_cram_that_is_mapped_again_is_held_against_the_fasta_that_is_named_for_it(project):
+    project.write("made with.fa", Path("genome.fa").read_bytes())
+    write_dictionary("made with.dict", SUMS)
+    write_dictionary("genome.dict", OTHERS)
     choices = {"bam_input": "remap", "cram_reference": "made with.fa"}
-    project.write_bam(cram(REFERENCE, sums=sums))
-    assert project.errors(**choices) == []
-    fault = UNDECODABLE.format("the reference genome.fa", "contig chr20 has other bases (M5)")
-    assert project.errors(**choices | {"bam_input": "keep"}) == [BAM + fault]
-    fault = UNDECODABLE.format("cram_reference made with.fa", "contig chr20 has other bases (M5)")
     project.write_bam(cram(REFERENCE, sums=SUMS))
-    assert project.errors(**choices) == [BAM + fault]
-    project.write_bam(bam(REFERENCE, sums=SUMS))
+    assert project.errors(**choices) == []
+    assert project.errors(**choices | {"bam_input": "keep"}) == [BAM + OTHER_FASTA.format("genome.fa", "chr21")]
+    project.write_bam(cram(REFERENCE, sums=OTHERS))
+    assert project.errors(**choices) == [BAM + OTHER_FASTA.format("made with.fa", "chr21")]
+    project.write_bam(bam(REFERENCE, sums=OTHERS))
     assert project.errors(**choices) == []
 
 
@@ -816,28 +754,15 @@ def test_contigs_that_no_fasta_has_are_told_unless_samtools_was_told_where_they_
     if variable:
         monkeypatch.setenv(variable, "cache")
     project.write_bam(cram(REFERENCE | {"decoy": 5}, sums=SUMS | {"decoy": "0" * 32}))
-    fault = UNDECODABLE.format("the reference genome.fa", "it lacks contig decoy")
-    assert project.errors(bam_input="remap") == ([] if variable else [BAM + fault])
+    faults = [] if variable else [BAM + OTHER_FASTA.format("genome.fa", "decoy")]
+    assert project.errors(bam_input="remap") == faults
 
 
-@pytest.mark.parametrize(
-    ("content", "fault"),
-    [
-        (None, "does not exist"),
-        (b"", "is empty (0 bytes)"),
-        (b"no FASTA\n", "is not FASTA: it holds no sequence"),
-        (
-            gzip.compress(MADE_WITH.encode())[:-9],
-            "is cut off: its compressed data ends too early; copy or create it again",
-        ),
-    ],
-    ids=["missing", "empty", "text", "cut"],
-)
-def test_a_fasta_for_cram_that_cannot_be_read(project, content, fault):
-    if content is not None:
-        project.write("other.fa", content)
+def test_a_fasta_for_cram_that_cannot_be_read(project):
     project.write_bam(cram(REFERENCE, sums=SUMS))
-    assert project.errors(bam_input="remap", cram_reference="other.fa") == [f"config: cram_reference other.fa {fault}"]
+    write_dictionary("other.dict", SUMS)
+    fault = "config: cram_reference other.fa does not exist"
+    assert project.errors(bam_input="remap", cram_reference="other.fa") == [fault]
 
 
 @pytest.mark.parametrize("form", [bam, cram])
@@ -955,7 +880,7 @@ FASTA = "config: reference.fasta genome.fa "
     ("content", "fault"),
     [
         ("", "is empty (0 bytes)"),
-        ("@read\nACGT\n", "is not FASTA: it starts with '@read\\nACGT'"),
+        ("@read\nACGT\n", "is not FASTA: it starts with '@read'"),
         ("\n\n", "holds no sequence"),
         (">chr20\nAC\n>chr21\nAC\n>chr20\nAC\n", "has two contigs chr20"),
         (">chr20\n>chr21\nAC\n", "has a contig chr20 without a sequence"),
@@ -972,10 +897,8 @@ def test_missing_reference(project):
     assert project.errors(reference={"fasta": "no.fa"}) == ["config: reference.fasta no.fa does not exist"]
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 7, 11, 1000])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bgzip])
-def test_contigs_of_a_reference_whatever_the_block(project, monkeypatch, block, pack):
-    monkeypatch.setattr(inputs, "BLOCK", block)
+def test_contigs_of_a_reference_without_an_index(project, pack):
     project.write("any.fa", pack(b"\n>chr1 first > one\r\nACGT\r\nAC\r\n>chr2\nA\n\nC>T\n>c3\nACGT"))
     assert inputs.scan_fasta("any.fa") == {"chr1": 6, "chr2": 4, "c3": 4}
 
@@ -1274,7 +1197,7 @@ def test_a_reference_without_alt_contigs_is_not_warned_of(project):
 @pytest.mark.parametrize(("end", "more"), [("\n", " made up"), ("\n", ""), ("\r\n", "")])
 @pytest.mark.parametrize("par", ["acgt", "N", "n"])
 def test_pseudoautosomal_regions_of_y_that_are_not_masked_are_warned_of(project, monkeypatch, par, end, more):
-    """No index is needed, and of compressed files nothing is warned."""
+    """By an index; of compressed files nothing is warned."""
     monkeypatch.setattr(inputs, "PARS_OF_Y", {400: ((100, 160), (300, 360))})
     y = "N" * 100 + (par * 60)[:60] + "ACGT" * 35 + (par * 60)[:60] + "N" * 40
     contigs = {"chr20": "ACGTA" * 101, "chrX": "ACGTG" * 200, "chrY": y, "chrY_random": "A" * 400}
@@ -1282,7 +1205,18 @@ def test_pseudoautosomal_regions_of_y_that_are_not_masked_are_warned_of(project,
         f">{name}{more}{end}" + "".join(f"{s[at : at + 60]}{end}" for at in range(0, len(s), 60))
         for name, s in contigs.items()
     ]
-    project.write("genome.fa", "".join(records))
+
+    def write(*records):
+        project.write("genome.fa", "".join(records))
+        offset, rows = 0, []
+        for record in records:
+            head, _, _ = record.partition("\n")
+            name, length = head.split()[0][1:], len("".join(record.split("\n")[1:]).replace("\r", ""))
+            rows.append(f"{name}\t{length}\t{offset + len(head) + 1}\t60\t{60 + len(end)}\n")
+            offset += len(record)
+        project.write("genome.fa.fai", "".join(rows))
+
+    write(*records)
     project.write("dbsnp.vcf", vcf("chr20"))
 
     def warned(fasta="genome.fa"):
@@ -1297,7 +1231,7 @@ def test_pseudoautosomal_regions_of_y_that_are_not_masked_are_warned_of(project,
         assert "genome.fa has bases in the pseudoautosomal regions of chrY, which X has, too: reads" in line
     Path("genome.fa.gz").write_bytes(gzip.compress(Path("genome.fa").read_bytes()))
     assert warned("genome.fa.gz") == []
-    project.write("genome.fa", "".join(records).replace(f">chrY{more}{end}", f">Y{more}{end}"))
+    write(*(record.replace(f">chrY{more}{end}", f">Y{more}{end}") for record in records))
     assert len(warned()) == (par == "acgt"), "it is known by its length"
 
 

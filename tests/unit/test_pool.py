@@ -112,7 +112,7 @@ def test_spelling_out_every_default_leaves_the_settings_as_they_are(folder):
         (lambda folder: (folder / "tables/units.tsv").write_text("name\n"), "units.tsv line 1: no tabs in the header"),
         (
             lambda folder: (folder / "tables/units.tsv").write_text("sample_name\tfq1\nS1\n"),
-            "units.tsv line 1: column unit_name is missing",
+            "units.tsv line 1: column unit_name: missing",
         ),
         (lambda folder: (folder / "tables/units.tsv").write_bytes(b"\xff\n"), "is not a text file in UTF-8"),
     ],

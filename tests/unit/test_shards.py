@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 import scatter
-from intervals import join_gvcf, n_free, shards
-from intervals.shards import Line
+from intervals import join_gvcf, n_free
+from scatter import Line
 
 GENOME = [Line("a", 0, 100, 1, 100), Line("a", 100, 150, 2, 50), Line("b", 0, 80, 3, 80), Line("c", 0, 10, 4, 10)]
 
@@ -86,7 +86,7 @@ def test_a_contig_by_its_name_alone_is_a_region(tmp_path):
 )
 def test_the_largest_shard_is_as_small_as_can_be(count, sizes):
     """More shards than that would make none of them smaller."""
-    assert [sum(line.bases for line in shard) for shard in shards.split(GENOME, count)] == sizes
+    assert [sum(line.bases for line in shard) for shard in scatter.split(GENOME, count)] == sizes
 
 
 GENOMES = st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 5000)), min_size=1, max_size=80)
@@ -106,16 +106,16 @@ def genome(drawn):
 @given(GENOMES, st.integers(1, 70))
 def test_splitting_loses_nothing_and_doubles_nothing(drawn, count):
     lines = genome(drawn)
-    found = shards.split(lines, count)
+    found = scatter.split(lines, count)
     assert all(found)
-    assert shards.spans(chain(*found)) == shards.spans(lines)
+    assert scatter.spans(chain(*found)) == scatter.spans(lines)
 
 
 @pytest.mark.deep
 @given(GENOMES, st.integers(1, 70))
 def test_shards_hold_whole_n_free_intervals(drawn, count):
     lines = genome(drawn)
-    assert list(chain(*shards.split(lines, count))) == lines
+    assert list(chain(*scatter.split(lines, count))) == lines
 
 
 HEADER = (
@@ -236,13 +236,3 @@ def test_the_commands_own_options_are_its_own():
     _, command = scatter.parse([*OPTIONS, "--", *words])
     made = scatter.filled(command, "1.bam", ["1.bed", "unmapped"], 1)
     assert made == ["tool", "--out", "x", "--", "-L", "1.bed", "-L", "unmapped", "a@shard", "1.bam", "1"]
-
-
-def test_scripts_may_lie_elsewhere(monkeypatch, tmp_path):
-    """As in Snakemake's cache of sources, whose names have no ending."""
-    monkeypatch.setattr(scatter, "SCRIPTS", dict(scatter.SCRIPTS))
-    (tmp_path / "cached").write_text((ROOT / "workflow/scripts/intervals/shards.py").read_text())
-    scatter.parse([*OPTIONS, "--script", f"shards={tmp_path}/cached", "--", "gatk"])
-    loaded = scatter.load("shards")
-    assert loaded.split is not shards.split
-    assert loaded.__file__ == str(tmp_path / "cached")

@@ -52,6 +52,7 @@ def test_a_key_that_changes_the_results_of_all_samples_is_told_with_its_reason(d
     )
 
 
+@pytest.mark.deep
 def test_a_text_of_a_rule_that_an_upgrade_changes_is_told(done, tmp_path):
     upgraded = tmp_path / "upgraded"
     for folder in ("workflow", "envs", "scripts/snakemake-executor-plugin-pinned"):
@@ -62,6 +63,7 @@ def test_a_text_of_a_rule_that_an_upgrade_changes_is_told(done, tmp_path):
     assert "because of mark_duplicates (code has changed since last execution" in line
 
 
+@pytest.mark.deep
 def test_a_library_under_another_name_is_told_of_its_sample_alone(done):
     done.units[0]["library"] = "another"
     (line,) = told(done.snakemake())
@@ -78,6 +80,7 @@ def replace_by_older(path: Path, content: bytes) -> None:
     other.replace(path)
 
 
+@pytest.mark.deep
 def test_reads_that_an_older_file_took_the_place_of_are_told_of_their_sample_alone(done):
     fastq = done.folder / done.units[0]["fq1"]
     lines = gzip.decompress(fastq.read_bytes()).splitlines()
@@ -91,6 +94,7 @@ def test_reads_that_an_older_file_took_the_place_of_are_told_of_their_sample_alo
         )
 
 
+@pytest.mark.deep
 def test_a_reference_of_the_same_size_that_is_older_is_told_and_the_former_one_is_current(done):
     fasta = done.folder / "genome.fa"
     former = fasta.read_bytes()
@@ -104,12 +108,14 @@ def test_a_reference_of_the_same_size_that_is_older_is_told_and_the_former_one_i
     assert told(done.snakemake()) == []
 
 
+@pytest.mark.deep
 def test_alignments_that_are_gone_are_told_for_what_was_made_of_them_is_made_again(done):
     (done.folder / "results/base_recalibration/S1.bam").unlink()
     (line,) = told(done.snakemake())
     assert "(S1), because of base_recalibration (output files have to be generated" in line
 
 
+@pytest.mark.deep
 def test_crams_do_not_stand_for_alignments_that_something_new_is_made_of(tmp_path):
     cohort = tiny_cohort(tmp_path, lanes=1)
     cohort.config["alignment_format"] = "cram"
@@ -164,6 +170,7 @@ def forced(cohort: Cohort) -> list[str]:
     return ["--forcerun", "hard_filter"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "change",
     [no_change, same_files_elsewhere, earlier_version, not_finished, set_aside, another_sample, forced],
@@ -173,6 +180,7 @@ def test_what_is_new_or_not_finished_begins(done, change):
     assert told(done.snakemake(*(change(done) or []))) == []
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("make", [tiny_cohort, tiny_experiment])
 def test_what_is_made_of_a_cohort_that_grew_begins(tmp_path, make):
     cohort = make(tmp_path)
@@ -187,6 +195,7 @@ def test_what_is_made_of_a_cohort_that_grew_begins(tmp_path, make):
     assert told(cohort.snakemake()) == []
 
 
+@pytest.mark.deep
 def test_without_gpd_snakemake_makes_it_again(done, monkeypatch):
     monkeypatch.delenv("GPD_AGAIN")
     done.config["hard_filters"] = {"snps": {"QD2": "QD < 2.5"}}

@@ -18,7 +18,10 @@ def other_samples(cohort: Cohort, genome: str = "") -> None:
 
 @pytest.mark.parametrize(
     ("first", "second", "folder"),
-    [(tiny_cohort, tiny_experiment, "map_and_sort"), (tiny_experiment, tiny_cohort, "quantify")],
+    [
+        (tiny_cohort, tiny_experiment, "map_and_sort"),
+        pytest.param(tiny_experiment, tiny_cohort, "quantify", marks=pytest.mark.deep),
+    ],
 )
 def test_where_one_pipeline_has_results_the_other_is_refused(tmp_path, first, second, folder) -> None:
     pretend(first(tmp_path, lanes=1))
@@ -28,6 +31,7 @@ def test_where_one_pipeline_has_results_the_other_is_refused(tmp_path, first, se
     assert f"config: pipeline: results/{folder} has another pipeline's results: run " in ran.lines[-1]
 
 
+@pytest.mark.deep
 def test_results_of_samples_that_tables_do_not_name_are_told_and_stay(tmp_path) -> None:
     cohort = tiny_cohort(tmp_path, lanes=1)
     pretend(cohort)
@@ -39,6 +43,7 @@ def test_results_of_samples_that_tables_do_not_name_are_told_and_stay(tmp_path) 
     assert "leaves them: S2" in cohort.snakemake("--dry-run").output
 
 
+@pytest.mark.deep
 def test_another_genome_beside_results_that_stay_is_refused(tmp_path) -> None:
     cohort = tiny_cohort(tmp_path, lanes=1)
     pretend(cohort)

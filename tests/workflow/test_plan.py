@@ -63,6 +63,7 @@ def test_joint_calling_is_jobs_by_interval(cohort):
     assert jobs["gather_genotypes"] == jobs["gather_hard_filter"] == 1
 
 
+@pytest.mark.deep
 def test_the_number_of_intervals_stays_as_a_cohort_grows(cohort):
     made = cohort.folder / "results/reference/intervals"
     made.mkdir(parents=True)
@@ -169,6 +170,7 @@ def test_another_mapper_has_its_index_and_its_command(cohort, mapper_command, ma
     assert "genome.fa.sa" not in ran.output
 
 
+@pytest.mark.deep
 def test_a_mapper_that_is_not_installed_is_refused_before_any_job(cohort, monkeypatch):
     folders = os.environ["PATH"].split(os.pathsep)
     monkeypatch.setenv("PATH", os.pathsep.join(each for each in folders if not Path(each, "bwa-mem4").exists()))
@@ -236,7 +238,7 @@ def test_arguments_of_ones_own_come_as_words_and_ids_from_dbsnp(cohort, calling)
     assert ran.output.count("ReblockGVCF --keep-all-alts -R ") == 2
     quantized = "--static-quantized-quals 10 --static-quantized-quals 30"
     assert f"ApplyBQSR {quantized} --preserve-qscores-less-than 3 -R " in ran.output
-    named = "GenotypeGVCFs --dbsnp results/reference/vcf/known_sites_1.vcf.gz --max-alternate-alleles 4 -R "
+    named = "GenotypeGVCFs --dbsnp results/reference/vcf/dbsnp.vcf.gz --max-alternate-alleles 4 -R "
     assert ran.output.count(named) == {"per_sample": 2, "joint": 1}[calling]
 
 
@@ -256,6 +258,7 @@ def test_gvcfs_are_made_smaller_before_anything_reads_them(cohort, calling, read
     assert f"Would remove temporary output {smaller}" not in ran.output
 
 
+@pytest.mark.deep
 def test_intervals_are_extended_before_anything_reads_them(cohort):
     (cohort.folder / "regions.bed").write_text("chr1\t100\t200\n")
     cohort.config |= {"intervals": "regions.bed", "interval_padding": 50}
@@ -266,16 +269,6 @@ def test_intervals_are_extended_before_anything_reads_them(cohort):
     assert "--regions=regions.bed" not in ran.output
 
 
-def test_a_file_in_several_roles_is_compressed_once_unless_an_earlier_run_made_more(cohort):
-    same = {"dbsnp": "known.vcf", "common_sites": str(cohort.folder / "known.vcf"), "filter": "vqsr", "vqsr": VQSR}
-    assert plan(cohort, **same)["indexed_vcf"] == 1
-    made = cohort.folder / "results/reference/vcf/dbsnp.vcf.gz"
-    made.parent.mkdir(parents=True)
-    made.touch()
-    assert plan(cohort)["indexed_vcf"] == 2
-    assert plan(cohort, bqsr="none", known_sites=[])["indexed_vcf"] == 2, "of dbsnp, with VQSR, and of common sites"
-
-
 @pytest.fixture
 def with_decoy(cohort: Cohort) -> Cohort:
     with (cohort.folder / "genome.fa").open("a") as fasta:
@@ -283,6 +276,7 @@ def with_decoy(cohort: Cohort) -> Cohort:
     return cohort
 
 
+@pytest.mark.deep
 def test_contigs_beside_the_primary_assembly_are_named_and_not_called(with_decoy):
     ran = with_decoy.snakemake("--dry-run", "--printshellcmds")
     assert ran.lines.count("not called: 1 of 2 contigs, 1 EBV (calling_contigs: all calls them)") == 1
@@ -295,6 +289,7 @@ def test_contigs_beside_the_primary_assembly_are_named_and_not_called(with_decoy
     assert "--regions=regions.bed" in ran.output and "not called: " not in ran.output
 
 
+@pytest.mark.deep
 def test_where_an_earlier_run_has_called_all_contigs_they_stay_called(with_decoy):
     made = with_decoy.folder / "results/reference/called_intervals.bed"
     made.parent.mkdir(parents=True)
@@ -313,11 +308,13 @@ def test_joint_calling_waits_for_verdicts_where_samples_that_fail_stop_it(cohort
     assert "quality" not in jobs and "identity" not in jobs
 
 
+@pytest.mark.deep
 def test_contamination_is_that_of_common_sites_where_there_are_any(cohort):
     jobs = plan(cohort, common_sites="known.vcf")
     assert jobs["contamination"] == jobs["lanes"] == 2 and "call_genotypes" not in jobs
 
 
+@pytest.mark.deep
 def test_novel_variants_are_counted_where_dbsnp_names_the_others(cohort):
     novel = "results/bcftools_stats/novel/S1.txt"
     cohort.config["dbsnp"] = "known.vcf"
@@ -325,6 +322,7 @@ def test_novel_variants_are_counted_where_dbsnp_names_the_others(cohort):
     assert ran.exit_code == 0 and """bcftools view --include 'ID="."'""" in ran.output
 
 
+@pytest.mark.deep
 def test_a_sex_that_decides_the_ploidy_is_checked_before_calling(cohort):
     (cohort.folder / "male.bed").write_text("chr1\t100\t200\t1\n")
     cohort.sexes |= dict.fromkeys(("S1", "S2"), "male")

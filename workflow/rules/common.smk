@@ -4,7 +4,6 @@ import importlib.machinery
 import importlib.util
 import json
 import os
-import resource
 import shlex
 import sys
 import tempfile
@@ -197,12 +196,6 @@ def gates():
     return [*map(ancient, [*one_library, *passed])]
 
 
-def read_files():
-    """All files of reads."""
-    rows = [unit for sample in samples for unit in units[sample].values()]
-    return [unit[column] for unit in rows for column in ("fq1", "fq2", "bam") if unit[column]]
-
-
 def names_of_input(wildcards, input):
     """The sample of each input file, where a rule takes one of every sample; the files themselves say what is new."""
     return samples
@@ -214,13 +207,7 @@ def limits():
     try:
         from snakemake_executor_plugin_pinned.launcher.limits import limits as found
     except ImportError:
-        return dict(
-            cpus=len(os.sched_getaffinity(0)),
-            memory_mib=psutil.virtual_memory().total / (1 << 20),
-            memory_limit_mib=None,
-            open_files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-            tasks_left=None,
-        )
+        return dict(cpus=len(os.sched_getaffinity(0)), memory_mib=psutil.virtual_memory().total / (1 << 20))
     return found()
 
 
@@ -228,15 +215,6 @@ def genome_bytes():
     """About how many bases the reference has: gzip makes a quarter of them."""
     fasta = config["reference"]["fasta"]
     return os.path.getsize(fasta) * (4 if fasta.endswith(".gz") else 1)
-
-
-def longest_contig():
-    """The bases of the longest contig; as long as no index of the reference tells, the most that it may have."""
-    for fai in (place(reference["fai"]), f"{config['reference']['fasta']}.fai"):
-        if os.path.exists(fai):
-            with open(fai) as lines:
-                return max((int(line.split("\t")[1]) for line in lines), default=0)
-    return min(genome_bytes(), inputs.LONGEST_CONTIG)
 
 
 def index_making_mb(wildcards):

@@ -18,19 +18,15 @@ def before_first_job():
     jobs = largest(planned)
     if workflow.local_exec and (line := given(jobs)):
         logger.info(line)
-    found = [*of_folders(), *(of_process(jobs, planned) if workflow.local_exec else ()), *of_disks(planned)]
+    written = [place("results/"), place("logs/"), *([tempfile.gettempdir()] if workflow.local_exec else [])]
+    found = [*preflight.folders(written), *of_disks(planned)]
+    if workflow.local_exec:
+        found += of_process(jobs, planned)
     for finding in found:
         if not finding.is_error:
             logger.warning(f"warning: {finding.line}")
     if errors := [*missing_tools(planned), *(finding.line for finding in found if finding.is_error)]:
         sys.exit("\n".join(errors))
-
-
-def of_folders():
-    """Those that a run writes to; that for temporary files where jobs run here."""
-    yield from preflight.folders([place("results/"), place("logs/")])
-    if workflow.local_exec:
-        yield from preflight.temporary(tempfile.gettempdir(), os.environ.get("TMPDIR"))
 
 
 def largest(planned):
@@ -53,8 +49,7 @@ def of_process(jobs, planned):
     granted, limit = limits(), workflow.global_resources.get("mem_mb")
     index_mb = index_bytes() / 1e6 if any(map(maps, planned)) else 0
     yield from preflight.memory(jobs, granted["memory_mib"] * 1.048576, limit and limit.value, workflow.cores, index_mb)
-    most = max(map(gigabases, {owner_of(job) for job in planned} - {None}), default=0)
-    yield from preflight.process(workflow.cores, granted["cpus"], granted["open_files"], granted["tasks_left"], most)
+    yield from preflight.cpus(workflow.cores, granted["cpus"])
 
 
 def of_disks(planned):
@@ -68,10 +63,10 @@ def of_disks(planned):
     at_once = (workflow.cores if workflow.local_exec else workflow.resource_settings.nodes) or 1
     together = temporary and preflight.share_disk(results, temporary)
     more = [(need.both if together else need.results) - need.kept for need in needs]
-    wanted = [preflight.Wanted(results, max(0, left), more)]
+    yield from preflight.disk(results, preflight.free(results), max(0, left), more, at_once, disk.WITHIN)
     if temporary and not together:
-        wanted.append(preflight.Wanted(temporary, 0, [need.temporary for need in needs]))
-    yield from preflight.disk(wanted, at_once, disk.WITHIN, preflight.free)
+        more = [need.temporary for need in needs]
+        yield from preflight.disk(temporary, preflight.free(temporary), 0, more, at_once, disk.WITHIN)
     if temporary and preflight.in_memory(temporary):
         most = max((need.temporary for need in needs), default=0)
         yield from preflight.files_in_memory(temporary, most, limits()["memory_mib"] * 1.048576)

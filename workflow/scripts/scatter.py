@@ -24,13 +24,17 @@ import shlex
 import shutil
 import subprocess
 import sys
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
+from collections import namedtuple
+from itertools import groupby
 from pathlib import Path
 
 LARGEST = 2048  # times --shard-mib: some hours of HaplotypeCaller, and the starts of the tool a 500th of them
 MIB = 1024 * 1024
 HEAP = re.compile(r"-Xmx\d+\w")  # a retry has more memory
+JOIN_GVCF = Path(__file__).resolve().parent / "intervals/join_gvcf.py"
+
+Line = namedtuple("Line", "contig start end interval bases")
+Line.__doc__ = "A part of an N-free interval (n_free.py), counted from 0, the end exclusive; bases: how much work it is"
 
 
 def parse(arguments):
@@ -49,18 +53,11 @@ def parse(arguments):
     add("--copied", action="store_true", help="what is made is as large as --over: scatter on idle CPUs alone")
     add("--threads", type=int, default=1, help="of the whole, where GPD_THREADS does not say what was granted")
     add("--log", default="", help="the job's log: it names a shard that failed; shards' own are beside it")
-    add(
-        "--script",
-        action="append",
-        default=[],
-        metavar="NAME=PATH",
-        help="where one of ours is that is not beside this",
-    )
+    add("--join-gvcf", metavar="PATH", default=str(JOIN_GVCF), help="our script, where it is not beside this")
     at = arguments.index("--") if "--" in arguments else len(arguments)
     options, command = parser.parse_args(arguments[:at]), arguments[at + 1 :]
     if not command:
         parser.error("there is no command behind --")
-    SCRIPTS.update(each.split("=", 1) for each in options.script)
     return options, command
 
 
@@ -71,22 +68,6 @@ def auto_or_count(text):
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text}: auto, none, or a number from 1")
     return int(text)
-
-
-SCRIPTS = {name: str(Path(__file__).resolve().parent / f"intervals/{name}.py") for name in ("join_gvcf", "shards")}
-
-
-def load(name):
-    """Return a module of ours, whatever the name of its file."""
-    spec = spec_from_loader(name, SourceFileLoader(name, SCRIPTS[name]))
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def python(name, *words):
-    """Return the words that run a script of ours."""
-    return [sys.executable, "-S", "-E", SCRIPTS[name], *words]
 
 
 def filled(command, shard, regions, threads):
@@ -132,6 +113,49 @@ def ask_spare():
 # ---- the shards -------------------------------------------------------------------------------------
 
 
+def read_lines(path):
+    """Return the lines of a file that n_free.py wrote."""
+    rows = (line.split("\t") for line in Path(path).read_text().splitlines())
+    return [Line(contig, *map(int, numbers)) for contig, *numbers in rows]
+
+
+def split(lines, count):
+    """Split between N-free intervals into at most `count` shards, in order, the largest as small as can be."""
+    intervals = [list(group) for _, group in groupby(lines, lambda line: line.interval)]
+    low, high = max(map(work, intervals)), sum(map(work, intervals))
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if len(grouped(intervals, middle)) <= count else (middle + 1, high)
+    return grouped(intervals, low)
+
+
+def work(interval):
+    """Return how much work the lines of an interval are, 1 at least."""
+    return max(1, sum(line.bases for line in interval))
+
+
+def grouped(intervals, most):
+    """Return shards, filled one after the other with up to `most` work each."""
+    shards, load = [], most
+    for interval in intervals:
+        load += work(interval)
+        if load > most:
+            shards.append([])
+            load = work(interval)
+        shards[-1] += interval
+    return shards
+
+
+def spans(shard):
+    """Return (contig, start, end) of a shard, those that touch as one."""
+    joined = []
+    for contig, start, end, *_ in shard:
+        if joined and joined[-1][0] == contig and joined[-1][2] == start:
+            start = joined.pop()[1]
+        joined.append((contig, start, end))
+    return joined
+
+
 class Folder:
     """The folder beside the output that holds shards until they are gathered.
 
@@ -169,14 +193,13 @@ class Folder:
         self.remove()
         if count < 2:
             return 1
-        shards = load("shards")
-        lines = shards.read_lines(self.options.intervals)
-        found = shards.split(lines, count) if lines else []
+        lines = read_lines(self.options.intervals)
+        found = split(lines, count) if lines else []
         if len(found) < 2:
             return 1
         Path(self.path).mkdir()
         for number, shard in enumerate(found, 1):
-            write_lines(self.file(number, ".regions.bed"), shards.spans(shard))
+            write_lines(self.file(number, ".regions.bed"), spans(shard))
         write_lines(self.list_path, [[self.file(number)] for number in range(1, len(found) + 1)])
         write_lines(self.key_path, [[self.key()]])  # last: without it the folder counts for nothing
         return len(found)
@@ -230,34 +253,34 @@ def run(*words):
         sys.exit(128 - code if code < 0 else code)
 
 
-def gather_vcf(listed, out, _command):
+def gather_vcf(listed, options, _command):
     """VCF files, compressed, of one header."""
-    run("bcftools", "concat", "--naive", "-f", listed, "-O", "z", "-o", out)
-    run("bcftools", "index", "--force", "--tbi", out)
+    run("bcftools", "concat", "--naive", "-f", listed, "-O", "z", "-o", options.out)
+    run("bcftools", "index", "--force", "--tbi", options.out)
 
 
-def gather_gvcf(listed, out, _command):
+def gather_gvcf(listed, options, _command):
     """GVCFs, in which a reference block may span a border."""
-    run(*python("join_gvcf", listed, out))
-    run("bcftools", "index", "--force", "--tbi", out)
+    run(sys.executable, "-S", "-E", options.join_gvcf, listed, options.out)
+    run("bcftools", "index", "--force", "--tbi", options.out)
 
 
-def gather_bam(listed, out, _command):
+def gather_bam(listed, options, _command):
     """Alignments."""
-    run("samtools", "cat", "--no-PG", "-b", listed, "-o", out)
-    run("samtools", "index", "-o", f"{out.removesuffix('.bam')}.bai", out)
+    run("samtools", "cat", "--no-PG", "-b", listed, "-o", options.out)
+    run("samtools", "index", "-o", f"{options.out.removesuffix('.bam')}.bai", options.out)
 
 
-def gather_report(listed, out, command):
+def gather_report(listed, options, command):
     """GATK's tables of recalibration, by the same GATK with the same options of its JVM."""
     at = command.index("--java-options") if "--java-options" in command else len(command)
     folder = os.environ.get("TMPDIR") or "/tmp"
-    run(command[0], *command[at : at + 2], "GatherBQSRReports", "-I", listed, "--tmp-dir", folder, "-O", out)
+    run(command[0], *command[at : at + 2], "GatherBQSRReports", "-I", listed, "--tmp-dir", folder, "-O", options.out)
 
 
-def gather_lines(listed, out, _command):
+def gather_lines(listed, options, _command):
     """Files of lines without a header."""
-    with Path(out).open("wb") as joined:
+    with Path(options.out).open("wb") as joined:
         for path in read_list(listed):
             with Path(path).open("rb") as file:
                 shutil.copyfileobj(file, joined)
@@ -292,7 +315,7 @@ def run_shards(options, folder, count):
     listed = Path(folder.path) / "parts.json"
     listed.write_text(json.dumps({"parts": folder.parts(count), "log": options.log}))
     run(*launcher("parts", str(listed)))
-    GATHERS[options.gather](folder.list_path, options.out, folder.command)
+    GATHERS[options.gather](folder.list_path, options, folder.command)
     folder.remove()
 
 

@@ -174,7 +174,7 @@ def settings_without_paths(config: Mapping[str, Any]) -> dict[str, Any]:
 def longest_name() -> int:
     """How many characters the workflow lets a sample's name have."""
     schema = yaml.safe_load((SCHEMAS / "samples.schema.yaml").read_text(encoding="utf-8"))
-    return schema["properties"]["sample_name"]["maxLength"]
+    return schema["$defs"]["name"]["maxLength"]
 
 
 def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: Any) -> None:

@@ -28,32 +28,21 @@ wildcard_constraints:
 vcfs = {}  # role -> the user's file
 
 
-def indexed(role, vcf, upstream=()):
-    """The VCF as indexed_vcf makes it ready, one path whatever lies beside the user's file: another would be a new input.
-
-    That of another role serves where the user's file is the same, unless an earlier run made both. The roles' names begin with
-    `upstream`: results that depend on this one depend on them, so that a change of theirs makes nothing more again.
-    """
-    path = os.path.realpath(vcf)
-    same = [other for other, file in vcfs.items() if other.startswith(upstream) and os.path.realpath(file) == path]
+def indexed(role, vcf):
+    """The VCF as indexed_vcf makes it ready, one path whatever lies beside the user's file: another would be a new input."""
     vcfs[role] = vcf
-    if not upstream or not same or os.path.exists(place(f"results/reference/vcf/{role}.vcf.gz")):
-        same = [role]
-    return f"results/reference/vcf/{same[0]}.vcf.gz"
+    return f"results/reference/vcf/{role}.vcf.gz"
 
 
 known_indels = [indexed(f"known_indels_{i}", vcf) for i, vcf in enumerate(config["known_indels"], 1)]
-known_sites = []
-if recalibrates:
-    of_sites = [indexed(f"known_sites_{i}", vcf, "known_indels") for i, vcf in enumerate(config["known_sites"], 1)]
-    known_sites = [*dict.fromkeys(of_sites + known_indels)]
-KNOWN = "known_" if recalibrates else ()
-dbsnp = indexed("dbsnp", config["dbsnp"], KNOWN) if config["dbsnp"] else ""
+of_sites = config["known_sites"] if recalibrates else []
+known_sites = [indexed(f"known_sites_{i}", vcf) for i, vcf in enumerate(of_sites, 1)]
+known_sites += known_indels if recalibrates else []
+dbsnp = indexed("dbsnp", config["dbsnp"]) if config["dbsnp"] else ""
 DBSNP = dict(dbsnp=dbsnp, dbsnp_index=f"{dbsnp}.tbi") if dbsnp else {}  # inputs of who genotypes
 training = {
     mode: {
-        name: indexed(f"vqsr_{mode}_{name}", entry["vcf"], ("known_", "dbsnp"))
-        for name, entry in config["vqsr"][mode]["resources"].items()
+        name: indexed(f"vqsr_{mode}_{name}", entry["vcf"]) for name, entry in config["vqsr"][mode]["resources"].items()
     }
     for mode in GATK_MODE
 }
@@ -73,15 +62,6 @@ def decoded_with(wildcards):
     """The FASTA that decodes a unit's file, where that is CRAM."""
     bam = units[wildcards.sample][wildcards.unit]["bam"]
     return CRAM_REFERENCE if config["cram_reference"] and bam and inputs.is_cram(bam) else reference["fasta"]
-
-
-@functools.cache
-def has_cram_reference():
-    """Whether any unit is decoded with another FASTA than the reference."""
-    if not config["cram_reference"] or config["bam_input"] == "keep":
-        return False
-    rows = [unit for sample in samples for unit in units[sample].values()]
-    return any(unit["bam"] and inputs.is_cram(unit["bam"]) for unit in rows)
 
 
 def unit_bams(wildcards):
@@ -177,7 +157,7 @@ def memory_mb():
 
 def depth_mb(wildcards):
     """Memory of mosdepth, which counts along whole contigs: 16.0 bytes a base of the longest were measured."""
-    return 500 + round(16 * longest_contig() / 1e6)
+    return 500 + round(16 * max(contigs().values()) / 1e6)
 
 
 @functools.cache
@@ -209,7 +189,7 @@ def preparations():
     return [
         *(*reference.values(), N_FREE, CALLED, *([TARGETS] if padding else [])),
         *(expand([INTERVAL, WIDE], interval=joint_intervals) if joint else []),
-        *([CRAM_REFERENCE] if has_cram_reference() else []),
+        *([CRAM_REFERENCE] if config["cram_reference"] and config["bam_input"] == "remap" else []),
         *(*index, *ready, *(f"{vcf}.tbi" for vcf in ready)),
     ]
 
@@ -219,20 +199,12 @@ def mapping_statistics():
     return expand("results/samtools_stats/{sample}.txt", sample=samples)
 
 
-PARTS = {name: f"intervals/{name}.py" for name in ("join_gvcf", "shards")}  # of scatter.py
-
-
 def scatter_parameters():
-    """Parameters of steps that scatter over the genome; how many shards there are changes no result.
-
-    Out of a repository the scripts do not lie beside each other.
-    """
-    beside = source("scatter.py").parent
-    others = {name: source(path) for name, path in PARTS.items() if source(path) != beside / path}
-    options = [word for name, path in others.items() for word in ("--script", f"{name}={path}")]
+    """Parameters of steps that scatter over the genome; how many shards there are changes no result."""
+    join_gvcf = "intervals/join_gvcf.py"
     return {
-        **scripts("scatter.py", *PARTS.values()),
-        "scatter": called_as("scatter.py", *options),
+        **scripts("scatter.py", join_gvcf),
+        "scatter": called_as("scatter.py", "--join-gvcf", str(source(join_gvcf))),
         "scattering": lambda wildcards, resources: f"--shards {config['scatter']} --shard-mib {resources.shard_mib}",
     }
 

@@ -2,7 +2,7 @@
 # the run (failed_samples). What it reads of reads, duplicates and variants stands in samtools_stats, mark_duplicates and bcftools_stats.
 
 FIGURES = "quality/figures.py"
-COMMON_SITES = [indexed("common_sites", config["common_sites"], KNOWN)] if config["common_sites"] else []
+COMMON_SITES = [indexed("common_sites", config["common_sites"])] if config["common_sites"] else []
 RAREST = 0.2  # allele frequency up to which CalculateContamination takes sites, as GATK's own default
 IDENTITY_SITES = 20_000  # that a sample's call set gives about; a genome has a SNP in 1,000 bases
 

@@ -4,19 +4,17 @@ A fault is a phrase that follows the file's path. Of large files only the head a
 rest as they read. The workflow loads this file by its path, so it imports no sibling.
 """
 
-import bz2
 import functools
 import gzip
 import hashlib
 import io
-import lzma
 import os
 import re
 import struct
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain, islice, takewhile, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 HEAD_READS = 1000  # so many reads of each file are looked at
@@ -24,6 +22,7 @@ MORE_READS = 9000  # and so many more, where all of these are marked as bad
 LOWEST_64, HIGHEST_64 = 59, 106  # the characters of base qualities with offset 64: Solexa's -5 to 42
 BAD_64 = ord("B")  # all bases of a read that Illumina 1.5 marked as bad
 USUAL_33 = 80  # with offset 33 sequencers write none above: 47
+MATE_NUMBERS = (b"/1", b"/2", b".1", b".2")  # the last two of fastq-dump -I
 BUFFER = 1 << 17  # unpacked bytes held at once: a buffer in C makes reading lines twice as fast
 LONGEST_CONTIG = 2**29 - 1  # that BAI and TBI hold
 # the pseudoautosomal regions of Y, counted from 0, by its length: of GRCh37, GRCh38 and T2T-CHM13
@@ -32,7 +31,6 @@ PARS_OF_Y = {
     57_227_415: ((10_000, 2_781_479), (56_887_902, 57_217_415)),
     62_460_029: ((0, 2_458_320), (62_122_808, 62_460_029)),
 }
-BLOCK = 1 << 23  # a reference is scanned in blocks of this size
 
 GZIP = b"\x1f\x8b"
 BGZF_BLOCK = re.compile(rb"\x1f\x8b\x08\x04.{8}BC\x02\x00(..)", re.DOTALL)  # its size less one
@@ -42,7 +40,7 @@ CRAM_ENDS = (
     bytes.fromhex("0b000000ffffffff0fe0454f460000000001000001000606010001000100"),  # version 2.1
 )
 LOOKED_UP = {"REF_PATH", "REF_CACHE"}  # variables by which samtools finds contigs that a FASTA lacks
-CRAM_METHODS = (bytes, gzip.decompress, bz2.decompress, lzma.decompress)
+CRAM_METHODS = (bytes, gzip.decompress)  # of which headers are
 
 PLAIN = re.compile("[ -~]+")  # a value of a read group, as SAM has it
 INTERVAL_FORMATS = (".bed", ".interval_list", ".list", ".intervals")
@@ -50,11 +48,8 @@ INTERVAL_COMMENTS = ("#", "@", "track ", "browser ")
 PLOIDY_COLUMNS = {".bed": 4, ".interval_list": 5}  # formats of which GATK reads a ploidy, and where
 SEXES = ("male", "m", "xy", "female", "f", "xx")  # that quality/verdicts.py compares
 
-HEAD_BYTES = 1 << 20  # of the text of a VCF
-TAIL_BYTES = 1 << 18  # of a VCF, as it lies on the disk
-BASES, POSITION = re.compile(rb"[ACGTNacgtn]+"), re.compile(rb"[0-9]{1,18}")
-
 Contigs = dict[str, int]
+Index = dict[str, tuple[int, ...]]  # by contig: length, offset, bases and bytes a line
 Header = list[tuple[str, dict[str, str]]]  # each line's type and fields
 
 
@@ -85,18 +80,15 @@ def check(
             errors.append(unjudged) if config["failed_samples"].endswith("_on_quality") else warn(unjudged)
         for warning in (
             alt_warnings(config["reference"], contigs)
-            + par_warnings(config["reference"], contigs)
+            + par_warnings(config["reference"], contigs, cached_fai)
             + depth_warnings(config)
         ):
             warn(warning)
-    if (jar := config["gatk3_jar"]) and (fault := path_fault(jar)):
-        errors.append(f"config: gatk3_jar {jar} {fault}")
-    errors += vcf_errors(config, contigs, warn) + known_genotypes_errors(config, units)
-    errors += interval_errors(config, contigs)
-    cached_dict = f"{cached_fai.removesuffix('.fa.fai')}.dict" if cached_fai else ""
-    sums = functools.cache(lambda: known_sums(config["reference"]["fasta"], contigs, cached_dict))
-    cram_sums, more = read_cram_reference(config, units)
-    return errors + more + read_file_errors(units, config, contigs, warn, sums, cram_sums)
+    for key in ("gatk3_jar", "cram_reference"):
+        if (path := config[key]) and (fault := path_fault(path)):
+            errors.append(f"config: {key} {path} {fault}")
+    errors += vcf_errors(config, contigs) + known_genotypes_errors(config, units)
+    return errors + interval_errors(config, contigs) + read_file_errors(units, config, contigs)
 
 
 def duplicates_errors(config: dict, units: dict[str, dict[str, dict]]) -> list[str]:
@@ -189,6 +181,11 @@ def _text(data: bytes) -> str:
     return data.strip().decode("ascii", "backslashreplace")
 
 
+def _name(line: bytes) -> str:
+    """Of a contig, by the line of FASTA that begins it."""
+    return _text((line[1:].split(None, 1) or [b""])[0])
+
+
 def _shown(data: bytes) -> str:
     """The beginning of data of whatever kind, safe to print."""
     return ascii(data[:20].strip().decode("latin-1"))
@@ -202,37 +199,24 @@ def _few(names: Iterable[str]) -> str:
 # --- reads ---
 
 
-def read_file_errors(
-    units: dict[str, dict[str, dict]],
-    config: dict,
-    contigs: Contigs,
-    warn: Callable[[str], object] = str,
-    sums: Callable[[], dict[str, str]] = dict,
-    cram_sums: dict[str, str] | None = None,
-) -> list[str]:
-    """What is wrong with the units' read files. Without contigs, headers of BAM files are not compared.
-
-    `sums` gives MD5 sums of the reference's contigs; it is asked where an alignment's header has some. `cram_sums` are
-    those of the FASTA that decodes CRAM, where it is another.
-    """
-    errors = []
+def read_file_errors(units: dict[str, dict[str, dict]], config: dict, contigs: Contigs) -> list[str]:
+    """What is wrong with the units' read files. Without contigs, headers of BAM files are not compared."""
+    errors, sums = [], functools.cache(contig_sums)
     for row in chain.from_iterable(table.values() for table in units.values()):
         place = f"{row['table']} line {row['line']}: sample {row['sample_name']}"
         paths = {column: row[column] for column in ("fq1", "fq2", "bam") if row[column]}
         faults = [(column, fault) for column, path in paths.items() if (fault := path_fault(path))]
         if not faults and "bam" in paths:
-            faults = [("bam", fault) for fault in _alignment_faults(row, config, contigs, sums, cram_sums)]
+            faults = [("bam", fault) for fault in _alignment_faults(row, config, contigs, sums)]
         elif not faults:
-            faults, notes = _fastq_faults(paths)
-            for column, note in notes:
-                warn(f"{place}: {column} {paths[column]} {note}")
+            faults = _fastq_faults(paths)
         errors += [f"{place}: {column} {paths[column]} {fault}" for column, fault in faults]
     return errors
 
 
-def _fastq_faults(paths: dict[str, str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Faults by column, and notes, of one FASTQ file, or of two that must hold the same reads in the same order."""
-    faults, notes, names = [], [], {}
+def _fastq_faults(paths: dict[str, str]) -> list[tuple[str, str]]:
+    """Faults by column of one FASTQ file, or of two that must hold the same reads in the same order."""
+    faults, names = [], {}
     for column, path in paths.items():
         try:
             with opened(path) as stream:
@@ -249,23 +233,14 @@ def _fastq_faults(paths: dict[str, str]) -> tuple[list[tuple[str, str]], list[tu
             faults.append((column, str(error)))
             continue
         names[column] = [name for name, _ in head]
-        if empty := sum(not qualities for _, qualities in head):
-            notes.append(
-                (column, f"has reads without bases ({empty} of the first {len(head)}): each is mapped as one N")
-            )
     if faults or len(names) < 2:
-        return faults, notes
+        return faults
     for number, (one, two) in enumerate(zip_longest(names["fq1"], names["fq2"]), 1):
-        if one != two and not _are_numbered(one, two):
+        if one != two:
             first, second = ("no read" if name is None else f"read {_text(name)}" for name in (one, two))
             fault = f"has {second} in record {number}, but fq1 {paths['fq1']} has {first}"
-            return [("fq2", f"{fault}: they must hold the same reads in the same order")], notes
-    return [], notes
-
-
-def _are_numbered(one: bytes | None, two: bytes | None) -> bool:
-    """Whether two names are alike up to a closing .1 and .2, as fastq-dump -I numbers mates; jobs take it off."""
-    return bool(one and two) and (one[-2:], two[-2:]) == (b".1", b".2") and one[:-2] == two[:-2]
+            return [("fq2", f"{fault}: they must hold the same reads in the same order")]
+    return []
 
 
 def _has_offset_64(records: Iterable[tuple[bytes, bytes]]) -> bool:
@@ -281,7 +256,7 @@ def _has_offset_64(records: Iterable[tuple[bytes, bytes]]) -> bool:
 
 
 def _fastq_records(stream: io.BufferedIOBase) -> Iterator[tuple[bytes, bytes]]:
-    """Each read's name up to the first blank, without the /1 or /2 that mates do not share, and its qualities."""
+    """Each read's name up to the first blank, without the number that mates do not share, and its qualities."""
     lines = iter(stream)
     number = 0
     for number, header in enumerate(lines, 1):
@@ -292,30 +267,22 @@ def _fastq_records(stream: io.BufferedIOBase) -> Iterator[tuple[bytes, bytes]]:
                 return  # blank lines at the end
             raise InputError(_record_fault(number, header, sequence, plus, quality))
         name = (header[1:].split(None, 1) or [b""])[0]
-        yield name[:-2] if name[-2:] in (b"/1", b"/2") else name, qualities
+        yield name[:-2] if name.endswith(MATE_NUMBERS) else name, qualities
     if not number:
         raise InputError("holds no reads")
 
 
 def _record_fault(number: int, header: bytes, sequence: bytes, plus: bytes, quality: bytes) -> str:
-    if number == 1 and header[:1] == b">":
-        return "is FASTA, not FASTQ: it holds no base qualities"
     if header[:1] == b"@" and not quality.endswith(b"\n"):
         return f"is cut off inside record {number}"
-    if header[:1] != b"@":
-        return f"is not FASTQ at record {number}, which starts with {_shown(header)}, not with @"
-    if plus[:1] != b"+":
-        return f"is not FASTQ at record {number}: its third line does not start with +, as in four-line FASTQ"
+    if header[:1] != b"@" or plus[:1] != b"+":
+        return f"is not FASTQ of four lines a read at record {number}, which starts with {_shown(header)}"
     bases, qualities = len(sequence.rstrip()), len(quality.rstrip())
     return f"has {bases} bases but {qualities} base qualities in record {number}"
 
 
 def _alignment_faults(
-    row: dict,
-    config: dict,
-    contigs: Contigs,
-    sums: Callable[[], dict[str, str]],
-    cram_sums: dict[str, str] | None = None,
+    row: dict, config: dict, contigs: Contigs, sums: Callable[[str, bool], dict[str, str]]
 ) -> Iterator[str]:
     """What keeps a BAM or CRAM file's alignments from being taken as they are, or its reads from being mapped again."""
     try:
@@ -333,10 +300,16 @@ def _alignment_faults(
             "once more"
         )
     groups = [fields for kind, fields in header if kind == "@RG"]
-    if form == "CRAM" and (fault := _undecodable(header, config, sums if contigs else dict, cram_sums or {})):
-        yield fault
+    keeps = config["bam_input"] == "keep"
+    fasta = (not keeps and config["cram_reference"]) or config["reference"]["fasta"]
+    expected = sums(fasta, form == "CRAM") if keeps or form == "CRAM" else {}
+    if contig := _other_contig(header, expected, all_there=not keeps):
+        yield (
+            f"was made with another FASTA than {fasta}, which lacks contig {contig} or has other bases there (M5): set "
+            "bam_input: remap; of CRAM, name the FASTA that it was made with in cram_reference, too"
+        )
         return
-    if config["bam_input"] != "keep":
+    if not keeps:
         if len(groups) > 1:
             yield (
                 f"has {len(groups)} read groups ({_few(group.get('ID', '') for group in groups)}), of which bam_input: "
@@ -353,44 +326,44 @@ def _alignment_faults(
         found = {fields["SN"]: int(fields["LN"]) for kind, fields in header if kind == "@SQ"}
         for fault in _contig_faults(found, contigs, config["reference"]["fasta"], complete=True):
             yield f"{fault}; or set bam_input: remap"
-    own = _own_sums(header) if contigs else {}
-    if other := _other_bases(own, sums() if own else {}):
-        fasta = config["reference"]["fasta"]
-        yield f"is to another genome than the reference {fasta}: contig {other} has other bases; set bam_input: remap"
 
 
-def _undecodable(
-    header: Header, config: dict, sums: Callable[[], dict[str, str]], cram_sums: dict[str, str]
-) -> str | None:
-    """Why a CRAM file cannot be read with the FASTA that is named for it, or else with the reference.
+def _other_contig(header: Header, expected: dict[str, str], all_there: bool) -> str:
+    """The first contig whose MD5 sum is another than expected, or which nobody has, where `all_there` must be."""
+    all_there = all_there and bool(expected) and not LOOKED_UP & os.environ.keys()
+    for name, own in ((fields["SN"], fields.get("M5", "").lower()) for kind, fields in header if kind == "@SQ"):
+        if own and own != expected.get(name, "" if all_there else own):
+            return name
+    return ""
 
-    What the header of alignments that are kept lacks is said as of BAM.
+
+def contig_sums(fasta: str, is_read: bool) -> dict[str, str]:
+    """The MD5 sum of each contig: of a current dictionary beside the FASTA, else of the FASTA itself if it `is_read`.
+
+    Without a dictionary a job compares the headers of BAM files. A wrong FASTA decodes parts of CRAM in silence.
     """
-    keeps, cram_fasta, own = config["bam_input"] == "keep", config["cram_reference"], _own_sums(header)
-    if cram_fasta and not keeps:
-        named, expected = f"cram_reference {cram_fasta}", cram_sums
-    else:
-        named, expected = f"the reference {config['reference']['fasta']}", sums() if own else {}
-    if other := _other_bases(own, expected):
-        how = f"contig {other} has other bases (M5)"
-    elif not keeps and expected and not LOOKED_UP & os.environ.keys() and (lacking := own.keys() - expected.keys()):
-        how = f"it lacks contig {_few(name for name in own if name in lacking)}"
-    else:
-        return None
-    return (
-        f"was made with another FASTA than {named} and cannot be read with it: {how}; name its own in cram_reference, "
-        "with bam_input: remap, or make it BAM with that (samtools view -b -T FASTA)"
-    )
+    if path_fault(fasta):  # said elsewhere
+        return {}
+    plain = Path(fasta.removesuffix(".gz"))
+    for path in (Path(f"{plain}.dict"), plain.with_suffix(".dict")):
+        if path.is_file() and path.stat().st_mtime >= Path(fasta).stat().st_mtime:
+            rows = (line.split("\t") for line in path.read_text(errors="replace").splitlines())
+            named = [dict(field.split(":", 1) for field in row if ":" in field) for row in rows if row[0] == "@SQ"]
+            return {fields.get("SN", ""): fields.get("M5", "").lower() for fields in named}
+    with suppress(InputError):
+        return fasta_sums(fasta) if is_read else {}
+    return {}
 
 
-def _own_sums(header: Header) -> dict[str, str]:
-    """The contigs of a header that have an MD5 sum."""
-    return {fields["SN"]: fields["M5"].lower() for kind, fields in header if kind == "@SQ" and "M5" in fields}
-
-
-def _other_bases(own: dict[str, str], expected: dict[str, str]) -> str:
-    """The first contig whose MD5 sum is another than expected; empty where there is none."""
-    return next((name for name, value in own.items() if expected.get(name, value) != value), "")
+def fasta_sums(path: str) -> dict[str, str]:
+    digests = {}
+    with opened(path) as lines:
+        for line in lines:
+            if line.startswith(b">"):
+                digest = digests[_name(line)] = hashlib.md5(usedforsecurity=False)
+            elif digests:
+                digest.update(b"".join(line.split()).upper())
+    return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
 def _recalibrator(header: Header) -> str:
@@ -417,7 +390,7 @@ def read_header(path: str) -> Header:
         if any(not fields["LN"].isdecimal() or "SN" not in fields for kind, fields in header if kind == "@SQ"):
             raise ValueError
         return header
-    except (LookupError, ValueError, EOFError, OSError, struct.error, zlib.error, lzma.LZMAError):
+    except (LookupError, ValueError, EOFError, OSError, struct.error, zlib.error):
         raise InputError("is damaged or cut off: its header cannot be read; copy or create it again") from None
 
 
@@ -495,7 +468,7 @@ def read_reference(reference: dict, cached_fai: str = "", endings: Iterable[str]
 
 def read_contigs(fasta: str, cached_fai: str = "") -> Contigs:
     """The contigs of a reference that can be read."""
-    return _indexed_contigs(fasta, cached_fai) or scan_fasta(fasta)
+    return {name: row[0] for name, row in _read_index(fasta, cached_fai).items()} or scan_fasta(fasta)
 
 
 def index_errors(reference: dict, contigs: Contigs) -> list[str]:
@@ -547,39 +520,26 @@ def alt_warnings(reference: dict, contigs: Contigs) -> list[str]:
     ]
 
 
-def par_warnings(reference: dict, contigs: Contigs) -> list[str]:
-    """What pseudoautosomal regions do to calls where Y has them, too; of a compressed FASTA it is not known."""
+def par_warnings(reference: dict, contigs: Contigs, cached_fai: str = "") -> list[str]:
+    """What pseudoautosomal regions do to calls where Y has them, too; without an index, or of gzip, it is not known."""
     fasta, y = reference["fasta"], next((name for name, length in contigs.items() if length in PARS_OF_Y), "")
-    if not y or _start(fasta, 2) == GZIP:
+    index = _read_index(fasta, cached_fai) if y and _start(fasta, 2) != GZIP else {}
+    if not index:
         return []
+    _, offset, bases, width = index[y]
     quarters = [start + (end - start) * part // 4 for start, end in PARS_OF_Y[contigs[y]] for part in (1, 2, 3)]
-    if not _bases_at(fasta, contigs, y, quarters).strip(b"Nn"):
+    found = b""
+    with Path(fasta).open("rb") as file:
+        for place in quarters:
+            file.seek(offset + place // bases * width + place % bases)
+            found += file.read(1)
+    if not found.strip(b"Nn"):
         return []
     return [
         f"config: reference {fasta} has bases in the pseudoautosomal regions of {y}, which X has, too: reads of them "
         "get a mapping quality of 0, and calls are lost: take a reference in which they are N, or mask them on Y "
         "(bedtools maskfasta)"
     ]
-
-
-def _bases_at(fasta: str, contigs: Contigs, name: str, places: Iterable[int]) -> bytes:
-    """The bases at some places of a contig, found without an index by the lengths of those before; else none."""
-    with Path(fasta).open("rb") as file:
-        _, line = file.readline(), file.readline()
-        bases, found = len(line.strip()) or 1, b""
-        least = 0  # where the contig begins, were there nothing but names in the headers
-        for other in takewhile(lambda each: each != name, contigs):
-            ends = -(-contigs[other] // bases) * (len(line) - bases)
-            least += len(f">{other}\n".encode()) + contigs[other] + ends
-        file.seek(least)
-        pattern = rb"^>%b(?:[ \t].*)?\r?\n(.+)" % re.escape(name.encode())
-        if not (match := re.search(pattern, file.read(1 << 20), re.MULTILINE)):
-            return b""
-        bases = len(match[1].strip()) or 1
-        for place in places:
-            file.seek(least + match.start(1) + place // bases * (len(match[1]) + 1) + place % bases)
-            found += file.read(1)
-        return found
 
 
 def sex_contig_errors(config: dict, contigs: Contigs) -> list[str]:
@@ -611,115 +571,56 @@ def depth_warnings(config: dict) -> list[str]:
     ]
 
 
-def _indexed_contigs(fasta: str, cached_fai: str) -> Contigs | None:
-    """Contigs from an index that is current and fits the file's size, which of BGZF is not known.
+def _read_index(fasta: str, cached_fai: str) -> Index:
+    """The rows of an index that is current and fits the file's size; none without one.
 
-    An index of an earlier run may be of another reference, so it must fit.
+    Of BGZF the size is not known. An index of an earlier run may be of another reference, so it must fit.
     """
     size = None if _is_bgzf(fasta) else Path(fasta).stat().st_size
     if size and _start(fasta, 2) == GZIP:
         size = int.from_bytes(_end(fasta, 4), "little")
-    for index in map(Path, filter(None, (f"{fasta}.fai", cached_fai if size else ""))):
-        is_current = index.is_file() and index.stat().st_mtime >= Path(fasta).stat().st_mtime
-        if is_current and (contigs := _read_fai(index, size)):
-            return contigs
-    return None
+    for path in map(Path, filter(None, (f"{fasta}.fai", cached_fai if size else ""))):
+        is_current = path.is_file() and path.stat().st_mtime >= Path(fasta).stat().st_mtime
+        if is_current and (index := _read_fai(path, size)):
+            return index
+    return {}
 
 
-def _read_fai(path: Path, size: int | None) -> Contigs | None:
-    """Contigs of an index; None where it is damaged or its last base is not at the end of `size` bytes."""
+def _read_fai(path: Path, size: int | None) -> Index:
+    """An index; empty where it is damaged or its last base is not at the end of `size` bytes."""
     try:
         rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-        contigs = {row[0]: int(row[1]) for row in rows}
-        length, offset, bases, width = map(int, rows[-1][1:5])
+        index = {name: tuple(map(int, numbers)) for name, *numbers in rows}
+        length, offset, bases, width = index[rows[-1][0]]
         end = offset + (length - 1) // bases * width + (length - 1) % bases + 1
     except (OSError, ValueError, LookupError, ArithmeticError):
-        return None
+        return {}
     fits = size is None or (size - end) % (1 << 32) <= len(b"\r\n")  # gzip keeps the size's lower 32 bits
-    return contigs if fits and len(contigs) == len(rows) else None
+    is_whole = len(index) == len(rows) and all(len(row) == 4 and row[2] for row in index.values())
+    return index if fits and is_whole else {}
 
 
 def scan_fasta(path: str) -> Contigs:
     """The contigs of a FASTA file."""
     contigs: Contigs = {}
     name = ""
-    with opened(path) as stream:
-        while block := stream.read(BLOCK):
-            rest, *parts = (b"\n" + block + stream.readline()).split(b"\n>")  # whole lines
-            if name:
-                contigs[name] += _bases(rest)
-            elif rest.strip():
-                raise InputError(f"is not FASTA: it starts with {_shown(rest.lstrip())}")
-            for part in parts:
-                header, _, sequence = part.partition(b"\n")
-                name = _text((header.split(None, 1) or [b""])[0])
+    with opened(path) as lines:
+        for line in lines:
+            if line.startswith(b">"):
+                name = _name(line)
                 if not name or name in contigs:
                     raise InputError(f"has two contigs {name}" if name else "has a contig without a name")
-                contigs[name] = _bases(sequence)
+                contigs[name] = 0
+            elif name:
+                contigs[name] += len(line.strip())
+            elif line.strip():
+                raise InputError(f"is not FASTA: it starts with {_shown(line)}")
     for name, length in contigs.items():
         if not length:
             raise InputError(f"has a contig {name} without a sequence")
     if not contigs:
         raise InputError("holds no sequence")
     return contigs
-
-
-def read_cram_reference(config: dict, units: dict[str, dict[str, dict]]) -> tuple[dict[str, str], list[str]]:
-    """The MD5 sums of the FASTA that decodes CRAM, where any can be mapped again, and what is wrong with it."""
-    fasta = config["cram_reference"]
-    if not fasta or config["pipeline"] != "germline":
-        return {}, []
-    decodes = config["bam_input"] == "remap" and any(row["bam"] for rows in units.values() for row in rows.values())
-    try:
-        if fault := path_fault(fasta):
-            raise InputError(fault)
-        sums = reference_sums(fasta) if decodes else {}
-        if decodes and not sums:
-            raise InputError("is not FASTA: it holds no sequence")
-        return sums, []
-    except InputError as error:
-        return {}, [f"config: cram_reference {fasta} {error}"]
-
-
-def known_sums(fasta: str, contigs: Contigs, cached_dict: str) -> dict[str, str]:
-    """Those of the reference; none where it cannot be read, which is said elsewhere."""
-    with suppress(InputError):
-        return reference_sums(fasta, contigs, cached_dict)
-    return {}
-
-
-def reference_sums(fasta: str, contigs: Collection[str] = (), cached_dict: str = "") -> dict[str, str]:
-    """The MD5 sum of each contig: of a dictionary that is current, else of the FASTA, some 4 s a gigabase.
-
-    A dictionary must have the contigs, where they are known. Raises InputError.
-    """
-    plain = fasta.removesuffix(".gz")
-    for path in map(Path, filter(None, (f"{plain}.dict", str(Path(plain).with_suffix(".dict")), cached_dict))):
-        if path.is_file() and path.stat().st_mtime >= Path(fasta).stat().st_mtime:
-            rows = (line.rstrip("\n").split("\t") for line in path.read_text(errors="replace").split("\n"))
-            named = [dict(field.split(":", 1) for field in row if ":" in field) for row in rows if row[0] == "@SQ"]
-            sums = {fields.get("SN", ""): fields.get("M5", "").lower() for fields in named}
-            if sums and all(sums.get(name) for name in contigs or sums):
-                return sums
-    return fasta_sums(fasta)
-
-
-def fasta_sums(path: str) -> dict[str, str]:
-    digests = {}
-    name = b""
-    with opened(path) as stream:
-        while block := stream.read(BLOCK):
-            rest, *parts = (b"\n" + block + stream.readline()).split(b"\n>")  # whole lines
-            for number, part in enumerate((rest, *parts)):
-                header, _, sequence = part.partition(b"\n") if number else (name, b"", rest)
-                name = (header.split(None, 1) or [b""])[0]
-                digest = digests.setdefault(_text(name), hashlib.md5(usedforsecurity=False))
-                digest.update(sequence.translate(None, b" \t\r\n").upper())
-    return {name: digest.hexdigest() for name, digest in digests.items() if name}
-
-
-def _bases(lines: bytes) -> int:
-    return len(lines) - lines.count(b"\n") - lines.count(b"\r")
 
 
 def _contig_faults(found: dict[str, int | None], contigs: Contigs, fasta: str, complete: bool = False) -> Iterator[str]:
@@ -743,7 +644,7 @@ def _contig_faults(found: dict[str, int | None], contigs: Contigs, fasta: str, c
 # --- known sites, training sets, intervals ---
 
 
-def vcf_errors(config: dict, contigs: Contigs, warn: Callable[[str], object] = str) -> list[str]:
+def vcf_errors(config: dict, contigs: Contigs) -> list[str]:
     """What is wrong with the VCF files that the pipeline will read. Without contigs, they are not compared."""
     named = [(key, path) for key in ("known_sites", "known_indels") for path in config[key]]
     single = {key: config[key] for key in ("dbsnp", "common_sites")}
@@ -762,59 +663,9 @@ def vcf_errors(config: dict, contigs: Contigs, warn: Callable[[str], object] = s
                 raise InputError("is damaged or cut off: its last line has fewer than 8 columns")
             faults = _contig_faults(found, contigs, config["reference"]["fasta"]) if contigs else ()
             errors += [f"config: {key} {path} {fault}" for fault in faults]
-            if key != "qc.known_genotypes" and (
-                other := sum(map(_check_records, (_head_lines(path), _tail_lines(path))))
-            ):
-                warn(
-                    f"config: {key} {path} has records whose REF is not made of A, C, G, T and N ({other} of those "
-                    "looked at), which GATK refuses: they are left out"
-                )
         except InputError as error:
             errors.append(f"config: {key} {path} {error}")
     return errors
-
-
-def _head_lines(path: str) -> list[tuple[int, bytes]]:
-    """The first lines of a VCF with their numbers; of a small one all."""
-    with opened(path) as stream:
-        text = stream.read(HEAD_BYTES)
-        if stream.read(1):
-            text = text.rpartition(b"\n")[0]
-    return list(enumerate(text.split(b"\n"), 1))
-
-
-def _tail_lines(path: str) -> list[tuple[int, bytes]]:
-    """The last lines of a VCF that is larger than its head, without their numbers; none of gzip that is not BGZF."""
-    tail = _end(path, TAIL_BYTES)
-    if Path(path).stat().st_size <= len(tail) or (_start(path, 2) == GZIP and not _is_bgzf(path)):
-        return []
-    if _is_bgzf(path):
-        block = BGZF_BLOCK.search(tail)
-        try:
-            tail = gzip.decompress(tail[block.start() :]) if block else b""
-        except (EOFError, zlib.error, gzip.BadGzipFile):  # these bytes began no block
-            return []
-    return [(0, line) for line in tail.split(b"\n")[1:]]
-
-
-def _check_records(lines: Iterable[tuple[int, bytes]]) -> int:
-    """How many records have a REF that GATK refuses. Raises InputError where they are not sorted."""
-    others, last, start, ended = 0, b"", 0, set()
-    for number, line in lines:
-        if not line.strip() or line.startswith(b"#"):
-            continue
-        contig, position, _, ref = (*line.split(b"\t", 4), b"", b"", b"", b"")[:4]
-        if not POSITION.fullmatch(position):
-            raise InputError(f"is not VCF in line {number}: {_shown(line)}" if number else "is not VCF at its end")
-        if contig in ended or (contig == last and int(position) < start):
-            at = f" in line {number}" if number else ""
-            places = f"{_text(contig)}:{int(position)} stands after {_text(last)}:{start}"
-            raise InputError(f"is not sorted: {places}{at}: sort it (bcftools sort)")
-        if contig != last:
-            ended.add(last)
-        last, start = contig, int(position)
-        others += not BASES.fullmatch(ref)
-    return others
 
 
 def known_genotypes_errors(config: dict, units: dict[str, dict[str, dict]]) -> list[str]:

@@ -1,21 +1,18 @@
-"""What of the machine lets a run fail, said before its first job: CPUs, memory, files, processes, disks.
+"""What of the machine lets a run fail, said before its first job: CPUs, memory, folders, disks.
 
 Errors are what can't work here, warnings what may not: these rest on estimates. Each is a line that says where, what
 and what to do. No process is started. The workflow loads this file by its path.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-NOTHING = 1 << 20  # bytes: a disk with less is full
+import psutil
+
 MEMORY_KINDS = {"tmpfs", "ramfs"}  # of file systems
 NOTABLE = 0.001  # of the memory; what small samples put there is not worth a line
-
-FILES_OF_GATK = 600  # its class path has 370, and GenomicsDBImport opens 50 samples at once, GVCF and index
-FILES_A_GIGABASE = 17  # temporary ones of sambamba sort with 10 GB, and of sambamba markdup with reads of 100 bases
-TASKS_A_CORE = 40  # a JVM with the serial collector has some 30 threads; mapping a dozen processes
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class Finding:
     is_error: bool = False
 
 
-# ---- CPUs, memory and limits of the process ---------------------------------------------------------
+# ---- CPUs and memory --------------------------------------------------------------------------------
 
 
 def memory(
@@ -66,28 +63,12 @@ def memory(
         )
 
 
-def process(
-    cores: int, usable: int, open_files: float | None, tasks: float | None, gigabases: float
-) -> Iterator[Finding]:
-    """Of what Snakemake was given, and of the largest sample's reads, against what this process may use.
-
-    `open_files` is the hard limit, up to which each job raises its own; `tasks` processes and threads may be started.
-    """
+def cpus(cores: int, usable: int) -> Iterator[Finding]:
+    """Of the cores that Snakemake was given, against the CPUs that this process may use."""
     if cores > usable:
         yield Finding(
             f"cores: Snakemake was given {cores}, and this process may use {usable} (affinity, control group, Slurm): "
             f"jobs will wait for each other, or share them; give --cores {usable}"
-        )
-    files = round(max(FILES_OF_GATK, FILES_A_GIGABASE * gigabases))
-    if open_files is not None and open_files < files:
-        yield Finding(
-            f"open files: the hard limit is {open_files} (ulimit -Hn), and sorting, marking duplicates or joint "
-            f"calling may need {files:,}: raise it (limits.conf, LimitNOFILE, docker run --ulimit nofile={files})"
-        )
-    if tasks is not None and tasks < TASKS_A_CORE * cores:
-        yield Finding(
-            f"processes: {tasks} more may be started (ulimit -u, pids.max), and jobs on {cores} cores have up to "
-            f"{TASKS_A_CORE * cores:,} processes and threads: raise the limit, or give fewer --cores"
         )
 
 
@@ -97,41 +78,20 @@ def process(
 def folders(paths: Iterable[str]) -> Iterator[Finding]:
     """Of folders that a run writes to, and can't."""
     for path in paths:
-        if fault := fault_of(standing(path)):
-            yield Finding(f"{path}: a run writes here, and {fault}", True)
+        there = standing(path)
+        if not os.access(there, os.W_OK | os.X_OK):
+            yield Finding(
+                f"{path}: a run writes here, and {there} can't be written to: change its rights, or how it is mounted, "
+                "or run elsewhere",
+                True,
+            )
 
 
-def fault_of(folder: Path) -> str:
-    """What keeps files from being made in a folder that is there; empty: nothing."""
-    if not folder.is_dir():
-        return f"{folder} is no folder: remove or rename it"
-    system = os.statvfs(folder)
-    if system.f_flag & os.ST_RDONLY:
-        return f"{folder} is on a read-only file system: mount it for writing, or run elsewhere"
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return f"{folder} can't be written to (permission denied): change its rights, or run elsewhere"
-    if system.f_files and not system.f_favail:  # some file systems don't count files, and say 0 of 0
-        return f"{folder} is on a file system without free inodes: remove files, or run elsewhere"
-    return ""
-
-
-def temporary(path: str, wished: str | None) -> Iterator[Finding]:
-    """Of the folder for temporary files; where what TMPDIR names is of no use, Python takes another in silence."""
-    if fault := fault_of(standing(path)):
-        yield Finding(f"{path}: temporary files go here, and {fault}", True)
-    elif wished and not Path(wished).is_dir():
-        yield Finding(f"TMPDIR {wished}: no such folder: temporary files go to {path}; make it, or name another")
-    elif wished and (fault := fault_of(Path(wished))):
-        yield Finding(f"TMPDIR {wished}: {fault}; temporary files go to {path}")
-
-
-def in_memory(folder: str, mounts: str = "/proc/self/mountinfo") -> bool:
+def in_memory(folder: str) -> bool:
     """Whether a folder's file system is memory, as /tmp is on some systems."""
-    device = standing(folder).stat().st_dev
-    number = f"{os.major(device)}:{os.minor(device)}"
-    lines = Path(mounts).read_text(encoding="utf-8", errors="replace").splitlines()
-    kinds = [line.partition(" - ")[2].split()[0] for line in lines if line.split()[2] == number]
-    return bool(MEMORY_KINDS & set(kinds))
+    kinds = {each.mountpoint: each.fstype for each in psutil.disk_partitions(all=True)}
+    there = standing(folder).resolve()
+    return next((kinds[str(path)] for path in (there, *there.parents) if str(path) in kinds), "") in MEMORY_KINDS
 
 
 def files_in_memory(path: str, sample: float, there_mb: float) -> Iterator[Finding]:
@@ -152,36 +112,26 @@ def standing(path: str) -> Path:
 # ---- disk -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Estimated bytes in a folder: what all samples will leave there, and what each has there besides while at work."""
+def disk(
+    folder: str, there: float, left: float, more: Sequence[float], at_once: int, within: float
+) -> Iterator[Finding]:
+    """Of a folder: the bytes that are free there, that all samples will leave, and that each takes besides at work.
 
-    folder: str
-    left: float
-    more: Sequence[float]
-
-
-def disk(wanted: Iterable[Wanted], at_once: int, within: float, free: Callable[[str], float]) -> Iterator[Finding]:
-    """Against what is free on each folder's file system, where so many samples are at work at once.
-
-    An error is what has no room one sample after the other, and not even where estimates are `within` times too large.
+    An error is what has no room one sample after the other, and not even where estimates are `within` times too large;
+    a warning what has none where so many are at work at once.
     """
-    for each in wanted:
-        there, more = free(each.folder), sorted(each.more, reverse=True)[:at_once]
-        where = f"disk: {each.folder} has {size(there)} free"
-        left = f"{counted(len(each.more))} will leave about {size(each.left)} there, and " if each.left else ""
-        one = f"{where}; {left}a sample at work takes up to {size(max(more, default=0))} more"
-        if there < NOTHING:
-            yield Finding(f"{where}: free some, or run elsewhere", True)
-        elif there < (each.left + max(more, default=0)) / within:
-            yield Finding(f"{one}: free some, or run elsewhere (GPD_PREFLIGHT=none starts all the same)", True)
-        elif there < each.left + max(more, default=0):
-            yield Finding(f"{one}: free some, or jobs may fail")
-        elif there < each.left + sum(more):
-            yield Finding(
-                f"{where}; {left}{counted(len(more))} at work at once take up to {size(sum(more))} more: free some, or "
-                "give fewer --cores, or jobs may fail"
-            )
+    largest = sorted(more, reverse=True)[:at_once] or [0]
+    if there >= left + sum(largest):
+        return
+    is_error = there < (left + largest[0]) / within
+    if is_error:
+        takes = f"a sample at work takes up to {size(largest[0])} more"
+        advice = "free some, or run elsewhere (GPD_PREFLIGHT=none starts all the same)"
+    else:
+        takes = f"{counted(len(largest))} at work at once take up to {size(sum(largest))} more"
+        advice = "free some, or give fewer --cores, or jobs may fail"
+    leaves = f"{counted(len(more))} will leave about {size(left)} there, and " if left else ""
+    yield Finding(f"disk: {folder} has {size(there)} free; {leaves}{takes}: {advice}", is_error)
 
 
 def free(folder: str) -> float:

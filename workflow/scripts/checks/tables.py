@@ -11,13 +11,12 @@ inputs.py opens the files that they name. The workflow loads this file by its pa
 import argparse
 import copy
 import difflib
-import getopt
 import json
 import os
 import re
 import shlex
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,34 +46,19 @@ MOST_SHOWN = 200  # characters of a value in an error
 MOST_HINTS = 20
 LONGEST_LINE = 10_000
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-# keys of earlier versions
-GONE = {
-    "map_chunks": "; it is gone: take the line out, large lanes get more threads by themselves",
-    "bwa_shm": "; it is gone: take the line out, each bwa has an index of its own; mapper: bwa-mem4 takes less memory",
-    "binding": "; it is gone: profiles and the command line have pinned-binding, pinned-smt and others",
-    "action": "; it is gone: set failed_samples: stop_on_quality, or drop_on_quality",
-    "scatter_cuts": "; it is gone: take the line out, the genome is split in gaps alone",
-    "excess_het": "; it is gone: take the line out, it is 54.69",
-    **dict.fromkeys(
-        ("inner_distance", "inner_distance_sd"), "; it is gone: extra: {tophat2: -r 20 --mate-std-dev 30} has both"
-    ),
+GIVEN = "the workflow gives this argument itself"
+# arguments of bwa, of TopHat, and of GATK 4 and 3 that are refused, by the reason
+REFUSED = {
+    "map_and_sort": {GIVEN: "-t -K -R -p -o -f"},
+    "tophat2": {GIVEN: "-p --num-threads -o --output-dir -G --GTF -R --resume --library-type --no-novel-juncs"},
 }
-# arguments that the workflow gives bwa itself, and all that bwa knows, as getopt has them
-GIVEN_TO_BWA = set("tKRpof")
-BWA_ARGUMENTS = "51qpaMCSPVYjuk:c:v:s:r:t:R:A:B:O:E:U:w:L:d:T:Q:D:m:I:N:o:f:W:x:G:h:y:K:X:H:F:z:"
-GIVEN_TO_TOPHAT = {
-    *("-p", "--num-threads", "-o", "--output-dir", "-G", "--GTF", "-R", "--resume"),
-    *("--library-type", "--no-novel-juncs"),
-}
-# arguments of GATK 4 and 3 that are refused, by the reason
-REFUSED_OF_WALKERS = {
-    "the workflow gives this argument itself": """
+REFUSED_OF_GATK = {
+    GIVEN: """
         -R --reference --reference_sequence -I --input --input_file -V --variant -O -o --output --out -T --analysis_type
         --tmp-dir -nt --num_threads -nct --num_cpu_threads_per_data_thread -ERC --emit-ref-confidence
         --emitRefConfidence --native-pair-hmm-threads --ploidy-regions -bqsr --bqsr-recal-file -BQSR --BQSR
-        --known-sites -knownSites
-        --knownSites -D --dbsnp --pcr-indel-model --pcr_indel_model --static-quantized-quals -SQQ
-        --static_quantized_quals --targetIntervals -targetIntervals --read-index --sequence-dictionary
+        --known-sites -knownSites --knownSites -D --dbsnp --pcr-indel-model --pcr_indel_model --static-quantized-quals
+        -SQQ --static_quantized_quals --targetIntervals -targetIntervals --read-index --sequence-dictionary
         --variant-output-filtering -OVI --create-output-variant-index -OBI --create-output-bam-index
         --disable_bam_indexing --variant_index_type --variant_index_parameter""",
     "the workflow divides the genome itself: name regions in intervals": """
@@ -89,7 +73,8 @@ REFUSED_OF_WALKERS = {
     "what such a file holds is not looked at: name its arguments here": """
         --arguments_file -args --arg_file --gatk-config-file""",
 }
-ATTACHED = re.compile("(-[ILORVD])[^A-Z]")  # as in -Lchr1; longer names that begin so are of capitals, as -OVM
+# a value may follow a short name at once, as in -t8; GATK's longer names that begin so are of capitals, as -OVM
+ATTACHED, ATTACHED_OF_GATK = re.compile("(-[A-Za-z])."), re.compile("(-[ILORVD])[^A-Z]")
 TYPES = {"object": "keys and values", "array": "list", "boolean": "true or false", "null": "nothing"}
 
 CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many(
@@ -181,7 +166,7 @@ def _explain(error: ValidationError) -> Iterator[str]:
         case "additionalProperties":
             known = error.schema.get("properties", {})
             for key in set(value) - set(known):
-                hint = GONE.get(key) or _nearest(key, known) or f"; known are {', '.join(known)}"
+                hint = _nearest(key, known) or f"; known are {', '.join(known)}"
                 yield f"{'.'.join([*place, str(key)])}: unknown key{hint}"
         case "required":
             yield from (f"{'.'.join([*place, key])}: missing" for key in set(limit) - set(value))
@@ -192,7 +177,7 @@ def _explain(error: ValidationError) -> Iterator[str]:
             expected = " or ".join(TYPES.get(kind, kind) for kind in kinds)
             yield f"{at}expected {expected}, got {'nothing' if value is None else _shown(value)}"
         case "pattern" | "not" | "oneOf":
-            yield f"{at}{_shown(value)}: {error.schema['errorMessage']}"
+            yield f"{at}{'' if isinstance(value, dict) else f'{_shown(value)}: '}{error.schema['errorMessage']}"
         case _:
             yield f"{at}{error.message}"
 
@@ -254,34 +239,10 @@ def argument_faults(rule: str, arguments: str) -> Iterator[str]:
     except ValueError as error:  # a quote or an escape without its end
         yield f"{_shown(arguments)}: {str(error).lower()}"
         return
-    faults = {"map_and_sort": bwa_faults, "tophat2": tophat_faults}.get(rule, walker_faults)
-    yield from faults(words)
-
-
-def bwa_faults(words: list[str]) -> Iterator[str]:
-    try:
-        found, others = getopt.getopt(words, BWA_ARGUMENTS)
-    except getopt.GetoptError as error:
-        yield str(error)
-        return
-    yield from (
-        f"{name}{value}: the workflow gives this argument itself" for name, value in found if name[1] in GIVEN_TO_BWA
-    )
-    yield from (f"{word}: bwa would take this for a file" for word in others)
-
-
-def tophat_faults(words: list[str]) -> Iterator[str]:
-    """Its getopt takes the beginning of a long name for it, and a short one's value behind it."""
+    refused, attached = REFUSED.get(rule, REFUSED_OF_GATK), ATTACHED if rule in REFUSED else ATTACHED_OF_GATK
     for word in words:
-        name = word.partition("=")[0]
-        if word[:2] in GIVEN_TO_TOPHAT or (len(name) > 2 and any(given.startswith(name) for given in GIVEN_TO_TOPHAT)):
-            yield f"{word}: the workflow gives this argument itself"
-
-
-def walker_faults(words: list[str]) -> Iterator[str]:
-    for word in words:
-        name = match[1] if (match := ATTACHED.match(word)) else re.split("[=:]", word, maxsplit=1)[0]
-        yield from (f"{word}: {reason}" for reason, names in REFUSED_OF_WALKERS.items() if name in names.split())
+        name = match[1] if (match := attached.match(word)) else re.split("[=:]", word, maxsplit=1)[0]
+        yield from (f"{word}: {reason}" for reason, names in refused.items() if name in names.split())
 
 
 # --- tables ---
@@ -306,44 +267,31 @@ def read_table(path: str | Path, schema: dict, check: bool = True) -> tuple[list
         return [], [f"{table}: {path} is empty: a header line is expected"]
     (number, header), *body = lines
     header = [name.strip() for name in header]
-    errors = _header_errors(header, schema)
-    if errors:
+    validator = Validator(schema)
+    if errors := _header_errors(header, validator):
         return [], [f"{table} line {number}: {error}" for error in errors]
     if not body:
         return [], [f"{table}: no rows below the header"]
-    validator, rows, errors = Validator(schema), [], []
+    rows, columns = [], schema["properties"]
     for number, fields in body:
         if len(fields) != len(header):
             errors.append(f"{table} line {number}: {len(fields)} fields, but the header has {len(header)} columns")
             continue
-        row, wrong = _read_row(dict(zip(header, map(str.strip, fields), strict=True)), validator, check)
-        rows.append(row | {"table": table, "line": number})
+        cells = {name: cell for name, cell in zip(header, map(str.strip, fields), strict=True) if cell}
+        given = {name: cell.upper() if "enum" in columns[name] else cell for name, cell in cells.items()}
+        rows.append(dict.fromkeys(columns, "") | given | {"table": table, "line": number})
+        wrong = sorted(line for error in validator.iter_errors(given) for line in _explain(error)) if check else []
         errors += [f"{table} line {number}: {error}" for error in wrong]
     return rows, errors
 
 
-def _header_errors(header: list[str], schema: dict) -> list[str]:
-    known, required = schema["properties"], schema["required"]
-    if len(header) == 1 and header[0] not in known:
+def _header_errors(header: list[str], validator: Any) -> list[str]:
+    if len(header) == 1 and header[0] not in validator.schema["properties"]:
         return [f"no tabs in the header {_shown(header[0])}: separate columns by tabs, not by commas or spaces"]
-    errors = [f"column {name} is missing" for name in required if name not in header]
-    for name in dict.fromkeys(header):
-        if name not in known:
-            hint = _nearest(name, known) or f"; known are {', '.join(known)}"
-            errors.append(f"unknown column {_shown(name)}{hint}")
-        elif header.count(name) > 1:
-            errors.append(f"column {name} occurs {header.count(name)} times")
-    return errors
-
-
-def _read_row(cells: dict[str, str], validator: Any, check: bool) -> tuple[Row, list[str]]:
-    columns = validator.schema["properties"]
-    given = {name: cell.upper() if "enum" in columns[name] else cell for name, cell in cells.items() if cell}
-    errors = [f"{name} is empty" for name in validator.schema["required"] if name not in given]
-    for error in validator.iter_errors(given) if check else ():
-        if error.validator != "required":
-            errors += _explain(error)
-    return {name: given.get(name, part.get("default", "")) for name, part in columns.items()}, sorted(errors)
+    twice = [f"column {name} occurs {times} times" for name, times in Counter(header).items() if times > 1]
+    of_names = {"required", "additionalProperties"}
+    wrong = [error for error in validator.iter_errors(dict.fromkeys(header, "")) if error.validator in of_names]
+    return [f"column {line}" for error in wrong for line in _explain(error)] + twice
 
 
 def where(row: Row) -> str:
@@ -388,7 +336,6 @@ def units_by_sample(samples: list[Row], units: list[Row], check: bool = True) ->
         return table, errors
     errors += [f"{where(row)}: has no units" for row in samples if not table[row["sample_name"]]]
     errors += _repeated(units, ("sample_name", "unit_name"))
-    errors += [f"{where(row)}: {error}" for row in units for error in _choice_errors(row)]
     return table, errors + _shared_files(units)
 
 
@@ -402,15 +349,6 @@ def _repeated(rows: list[Row], columns: tuple[str, ...]) -> list[str]:
             unit = f"unit {row['unit_name']}: " if len(columns) > 1 else ""
             errors.append(f"{where(row)}: {unit}occurs twice, first in line {earlier['line']}")
     return errors
-
-
-def _choice_errors(row: Row) -> Iterator[str]:
-    if row["fq1"] and row["bam"]:
-        yield "has both fq1 and bam: give one of them"
-    if row["fq2"] and not row["fq1"]:
-        yield "has fq2 but no fq1"
-    elif not row["fq1"] and not row["bam"]:
-        yield "has neither fq1 nor bam"
 
 
 def _shared_files(units: list[Row]) -> list[str]:

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from packaging.version import Version
+
 TIMEOUT_S = 60
-LEADING = re.compile(r"\d+(?:\.\d+)*")
 VERSION = re.compile(r"(?<![\w.])[vV]?(\d+(?:\.\d+)+)")
 BEFORE = r"(?:^|[|&;({!]|\b(?:do|then|else|if|while))\s*"  # what stands before a command in a shell's text
 
@@ -53,13 +54,9 @@ def fault(row: Row) -> str:
     if done.returncode != int(row["status"]) or not found:
         last = (done.stdout.strip().splitlines() or ["no output"])[-1].strip()
         return f"{path} does not run (exit status {done.returncode}: {last}): {remedy(row)}"
-    if numbers(found[1]) < numbers(row["minimum"]):
+    if Version(found[1]) < Version(row["minimum"]):
         return f"{path} is version {found[1]}, and {row['minimum']} or newer is needed: {remedy(row)}"
     return ""
-
-
-def numbers(version: str) -> list[int]:
-    return [int(number) for number in LEADING.match(version)[0].split(".")]
 
 
 def remedy(row: Row) -> str:

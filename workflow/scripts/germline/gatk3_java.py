@@ -1,7 +1,7 @@
 """How GATK 3 is started: its jar, which its users bring, under Java 8 alone, or their own command gatk3.
 
 No conda package holds the jar, for its licence: bioconda's has a wrapper that looks for one. Other Javas start GATK 3
-as well, and it prints its version, but it finds none of its walkers, and some jars lack some: each is started to see.
+as well, and it prints its version, but it finds none of its walkers; and some jars lack some.
 The workflow loads this file by its path; `gpd doctor` runs it, and it prints the Java it finds.
 """
 
@@ -35,12 +35,11 @@ def start(
     """The Java for the jar, empty where a command gatk3 is taken; and why the walkers do not start, of gatk3_jar."""
     if not jar:
         return "", _command_fault(environment, by_conda, tried) if tried else ""
-    if tried and _is_gatk4(jar):
-        return "", f"is the jar of GATK 4, which has other walkers: {JAR}"
+    if tried and (reason := _jar_fault(jar, tried)):
+        return "", reason
     if by_conda and not named and "JAVA8_HOME" not in environment:
-        return "java", _jar_fault(jar, tried) if tried else ""  # that of the rule's environment, which is not made yet
-    java, reason = find(named, environment)
-    return java, (fault(java, jar, tried) if tried else "") if java else reason
+        return "java", ""  # that of the rule's environment, which is not made yet
+    return find(named, environment)
 
 
 def _command_fault(environment: Mapping[str, str], by_conda: bool, tried: Sequence[str]) -> str:
@@ -48,24 +47,20 @@ def _command_fault(environment: Mapping[str, str], by_conda: bool, tried: Sequen
         return f"empty: no conda package brings the jar of GATK 3; {JAR}"
     if not (command := shutil.which("gatk3", path=environment.get("PATH"))):
         return f"empty, and no command gatk3 is on the PATH; {JAR}"
-    reason = _walkers_fault([command], tried)
-    return reason and f"empty, and {command} does not start its walkers: {reason}; {JAR}"
-
-
-def _is_gatk4(jar: str) -> bool:
-    try:
-        with zipfile.ZipFile(jar) as archive:
-            return any(name.startswith("org/broadinstitute/hellbender/") for name in archive.namelist())
-    except (OSError, zipfile.BadZipFile):  # said where its walkers are tried
-        return False
+    with ThreadPoolExecutor() as pool:
+        reasons = [*filter(None, pool.map(lambda walker: _walker_fault(command, walker), tried))]
+    return f"empty, and {command} does not start its walkers: {reasons[0]}; {JAR}" if reasons else ""
 
 
 def _jar_fault(jar: str, tried: Sequence[str]) -> str:
     try:
         with zipfile.ZipFile(jar) as archive:
-            classes = {name.rpartition("/")[2] for name in archive.namelist()}
+            names = archive.namelist()
     except (OSError, zipfile.BadZipFile) as error:
         return f"is no jar that can be read: {error}"
+    if any(name.startswith("org/broadinstitute/hellbender/") for name in names):
+        return f"is the jar of GATK 4, which has other walkers: {JAR}"
+    classes = {name.rpartition("/")[2] for name in names}
     lacking = [walker for walker in tried if f"{walker}.class" not in classes]
     return f"has no {lacking[0]}: it is not GATK 3, or not all of it" if lacking else ""
 
@@ -96,19 +91,9 @@ def _candidates(named: str, environment: Mapping[str, str]) -> Iterator[tuple[st
         yield from (("", str(java)) for java in sorted(Path(folder).glob("*/bin/java")))
 
 
-def fault(java: str, jar: str, tried: Sequence[str]) -> str:
-    """Why one of the jar's walkers does not start; empty where each does, and asks for its input."""
-    reason = _walkers_fault([java, "-jar", jar], tried)
-    return reason and f"does not start its walkers under {java}: {reason}"
-
-
-def _walkers_fault(command: list[str], tried: Sequence[str]) -> str:
-    with ThreadPoolExecutor() as pool:
-        return next(filter(None, pool.map(lambda walker: _walker_fault(command, walker), tried)), "")
-
-
-def _walker_fault(command: list[str], walker: str) -> str:
-    output = _output([command[0], "-Xmx500m", *command[1:], "-T", walker])
+def _walker_fault(command: str, walker: str) -> str:
+    """Why a walker does not start; empty where it does, and asks for its input."""
+    output = _output([command, "-Xmx500m", "-T", walker])
     messages = re.findall(r"ERROR MESSAGE: *(.*)", output)
     if messages and "Could not find walker" not in messages[0]:
         return ""
