@@ -214,11 +214,6 @@ def preparations():
     ]
 
 
-def mapping_statistics():
-    """Files with each sample's mapping rate, in the order of the samples."""
-    return expand("results/samtools_stats/{sample}.txt", sample=samples)
-
-
 PARTS = {name: f"intervals/{name}.py" for name in ("join_gvcf", "shards")}  # of scatter.py
 
 
