@@ -306,21 +306,6 @@ rule quality:
         "true {output} {log}"
 
 
-rule mapping_rates:
-    input:
-        expand("results/samtools_stats/{sample}.txt", sample=units),
-    output:
-        "results/mapping_rates/mapping_rates_mqc.tsv",
-    log:
-        "logs/mapping_rates/mapping_rates.log",
-    conda:
-        "../../envs/samtools.yaml"
-    resources:
-        mem_mb=1000,
-    shell:
-        "true {output} {log}"
-
-
 rule multiqc:
     input:
         expand("results/samtools_stats/{sample}.txt", sample=units),
@@ -328,7 +313,6 @@ rule multiqc:
         expand("results/base_recalibrator/{sample}.table", sample=units),
         expand("results/bcftools_stats/{of}{sample}.txt", of=("", "all_records/"), sample=units),
         "results/qc/samples_mqc.tsv",
-        "results/mapping_rates/mapping_rates_mqc.tsv",
     output:
         "results/multiqc/multiqc_report.html",
     log:

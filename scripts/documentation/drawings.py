@@ -107,7 +107,7 @@ def rules(pipeline: Pipeline) -> str:
     """Snakemake's own graph of the rules: the steps, and beside them those whose files MultiQC's page shows."""
     steps = {rule for step in pipeline.steps for rule in pipeline.rules_of(step)}
     found = rule_graph(pipeline.name)
-    kept = steps | {"multiqc"} | {a for a, b in found if b == "multiqc" and not a.endswith("_files")}
+    kept = steps | {"multiqc"} | {a for a, b in found if b == "multiqc" and a != "list_files"}
     edges = [(a, b) for a, b in found if {a, b} <= kept]
     names = {name for edge in edges for name in edge}
     colours = [f'"{name}" [fillcolor="{STEP if name in steps else BESIDE}"]' for name in sorted(names)]

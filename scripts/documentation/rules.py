@@ -47,6 +47,7 @@ ASKED_FOR = [
     *("results/reference/cram_reference.fa", "results/reference/called_contigs.bed"),
 ]
 RULE = re.compile(r'^rule (\w+):\n(?:    """(.*?)""")?', re.MULTILINE | re.DOTALL)
+AS_ANOTHER = re.compile(r"^use rule (\w+) as (\w+) with:", re.MULTILINE)
 JOB = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", re.MULTILINE)
 INTERVAL = "INTERVAL"  # in place of the one that plans have
 MOST_FILES = 4  # that are named
@@ -71,11 +72,9 @@ def pages() -> dict[str, str]:
 
 def says_of_rules() -> dict[str, str]:
     """What each rule of the workflow says that it does: its docstring's first paragraph, by its name."""
-    found: dict[str, str] = {}
-    for path in sorted((ROOT / "workflow/rules").rglob("*.smk")):
-        for name, text in RULE.findall(path.read_text(encoding="utf-8")):
-            found[name] = " ".join(text.partition("\n\n")[0].split())
-    return found
+    texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").rglob("*.smk"))]
+    found = {name: " ".join(says.partition("\n\n")[0].split()) for text in texts for name, says in RULE.findall(text)}
+    return found | {name: found[other] for text in texts for other, name in AS_ANOTHER.findall(text)}
 
 
 @cache

@@ -112,10 +112,7 @@ GERMLINE = Pipeline(
         "map_and_sort": ("map_and_sort", "take_alignment"),
         "base_recalibration": ("base_recalibrator", "base_recalibration"),
         "haplotype_caller": ("haplotype_caller", "reblock_gvcf"),
-        "genotype_gvcfs": (
-            *("sample_map", "genomics_db_import", "genotype_interval", "gather_genotypes"),
-            "genotype_gvcfs",
-        ),
+        "genotype_gvcfs": ("genomics_db_import", "genotype_interval", "gather_genotypes", "genotype_gvcfs"),
         "hard_filter": ("hard_filter_interval", "gather_hard_filter", "hard_filter"),
         "variant_recalibration": ("sites_only", "gather_sites", "variant_recalibration"),
         "apply_variant_recalibration": ("recalibrate_interval", "gather_recalibrated", "apply_variant_recalibration"),

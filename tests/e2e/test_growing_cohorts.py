@@ -25,7 +25,7 @@ SIMULATOR = ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py"
 LATER = "DEMO02"  # neither the first nor the last by name: rows of a grown database are in another order
 CALLS = Path("results/hard_filter/cohort.vcf.gz")
 OF_COHORT = {
-    *("sample_map", "genomics_db_import", "genotype_interval", "gather_genotypes"),
+    *("list_files", "genomics_db_import", "genotype_interval", "gather_genotypes"),
     *("hard_filter_interval", "gather_hard_filter"),
 }
 # GATK, but that it fails when it has updated a database

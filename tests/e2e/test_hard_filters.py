@@ -78,13 +78,11 @@ def test_the_page_tells_calls_that_pass_from_all_records(tmp_path: Path) -> None
     ]
     write_calls(tmp_path / "results/hard_filter/S1.vcf.gz", records, 2000)
     others = ("samtools_stats/S1.txt", "base_recalibrator/S1.table", "mark_duplicates/S1.txt")
-    for path in (
-        tmp_path / "results" / name for name in (*others, "mapping_rates/mapping_rates_mqc.tsv", "qc/samples_mqc.tsv")
-    ):
+    for path in (tmp_path / "results" / name for name in (*others, "qc/samples_mqc.tsv")):
         path.parent.mkdir()
         path.write_text("nothing that MultiQC knows\n")
     files = "results/multiqc/files.txt"
-    ran = cohort.snakemake("--notemp", "--allowed-rules", "bcftools_stats", "multiqc_files", "--", files)
+    ran = cohort.snakemake("--notemp", "--allowed-rules", "bcftools_stats", "list_files", "--", files)
     assert ran.exit_code == 0, ran.output
     words = ["multiqc", "--file-list", files, "--data-format", "json", "--outdir", tmp_path / "page"]
     subprocess.run(words, check=True, cwd=tmp_path, capture_output=True)

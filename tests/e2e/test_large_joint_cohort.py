@@ -25,10 +25,9 @@ INTERVALS = 4
 VQSR_CALLS = "results/apply_variant_recalibration/cohort.vcf.gz"
 TARGETS = (VQSR_CALLS, "results/multiqc/multiqc.html")
 OF_COHORT = {
-    *("sample_map", "genomics_db_import", "genotype_interval", "gather_genotypes", "sites_only", "gather_sites"),
+    *("genomics_db_import", "genotype_interval", "gather_genotypes", "sites_only", "gather_sites"),
     *("indexed_vcf", "variant_recalibration", "recalibrate_interval", "gather_recalibrated"),
-    *("bcftools_stats", "mapping_rates_files", "mapping_rates", "multiqc_files", "multiqc", "total"),
-    *("call_genotypes", "identity_files", "identity", "quality_files", "quality"),
+    *("bcftools_stats", "list_files", "multiqc", "total", "call_genotypes", "identity", "quality"),
 }
 MANY_FILES = 600  # a fresh process may have 1,024: GATK's own files and a batch of 50 GVCFs with their indexes
 LONG_WORD = 4096  # Linux takes no argument above 128 KiB

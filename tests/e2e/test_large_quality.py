@@ -17,7 +17,7 @@ TWIN, SHALLOW = SAMPLES[500], SAMPLES[501]
 SITES = 60_000  # as small_exac_common has
 CONTIGS, DEPTHS = 25, 400  # of the distribution of depth
 RECORDED = ROOT / "tests/golden/quality"
-RULES = ("reference", "n_free_intervals", "indexed_vcf", "identity_files", "identity", "quality_files", "quality")
+RULES = ("reference", "n_free_intervals", "indexed_vcf", "list_files", "identity", "quality")
 MOST_S = 120
 COPIES = b"0112" * 64  # by a random byte
 

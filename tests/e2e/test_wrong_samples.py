@@ -20,7 +20,7 @@ LENGTHS = {"chr1": 150_000, "chrX": 40_000, "chrY": 20_000}
 SNP_EVERY, READ, FRAGMENT, COVERAGE = 50, 100, 300, 30
 RULES = ("reference", "n_free_intervals", "indexed_vcf", "samtools_stats", "depth", "contamination", "lanes")
 RULES += ("quality_gate",)
-RULES += ("identity_files", "identity", "quality_files", "quality")
+RULES += ("list_files", "identity", "quality")
 TABLE = "results/qc/samples.tsv"
 # sample: sex in the sheet and of the reads, whose genotypes, depth, copies of each pair, share of reads that are MALE's
 FEMALE, MALE, HALF, COPIED, OTHER_SEX, MIXED, AGAIN = "FEMALE", "MALE", "HALF", "COPIED", "OTHER_SEX", "MIXED", "AGAIN"
@@ -341,15 +341,7 @@ def test_haploid_and_polyploid_calls_are_counted_and_what_is_not_known_of_them_i
             path = tmp_path / f"results/{kind}/{sample}.txt"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("\n")
-    rules = (
-        "bcftools_stats",
-        "haploid_calls",
-        "call_genotypes",
-        "identity_files",
-        "identity",
-        "quality_files",
-        "quality",
-    )
+    rules = ("bcftools_stats", "haploid_calls", "call_genotypes", "list_files", "identity", "quality")
     ran = cohort.snakemake("--allowed-rules", *rules, "--", TABLE)
     assert ran.exit_code == 0, ran.output
     names = ("snps", "indels", "ti_tv", "snps_all", "ti_tv_all", "novel", "het_hom_all", "contamination", "same_person")
@@ -442,13 +434,13 @@ def test_padding_is_called_in_and_samples_are_judged_by_the_targets_as_given(pan
     before = [(panel.folder / path).read_text() for path in made]
     panel.config["interval_padding"] = 100
     called = "results/reference/called_intervals.bed"
-    ran = panel.snakemake("--allowed-rules", *RULES, "padded_intervals", "target_intervals", "--", called, *made)
+    ran = panel.snakemake("--allowed-rules", *RULES, "padded_intervals", "--", called, *made)
     assert ran.exit_code == 0, ran.output
     assert [(panel.folder / path).read_text() for path in made] == before
     bases = sum(int(line.split("\t")[4]) for line in (panel.folder / called).read_text().splitlines())
     assert bases == sum(end - start + 200 for start, end in TARGETS)
     gate = f"results/quality_gate/{CAPTURED}.tsv"
-    ran = panel.snakemake("--allowed-rules", *RULES, "padded_intervals", "target_intervals", "--", gate)
+    ran = panel.snakemake("--allowed-rules", *RULES, "padded_intervals", "--", gate)
     assert ran.exit_code == 0, ran.output
     assert (panel.folder / gate).read_text() == f"{CAPTURED}\tpass\t\n"
     del panel.config["interval_padding"]

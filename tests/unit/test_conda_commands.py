@@ -17,12 +17,7 @@ KNOWN = BY_SETUP.union(*(commands for commands, _ in conda_stand_in.packages().v
 OF_COREUTILS = {
     "bwa_alt",
     "left_out",
-    "mapping_rates_files",
-    "multiqc_files",
-    "identity_files",
-    "expression_files",
-    "quality_files",
-    "sample_map",
+    "list_files",
 }  # rules of bash and coreutils alone
 # what a rule's environment may follow from: each tool's
 CHOICES = {

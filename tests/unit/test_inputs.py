@@ -622,6 +622,39 @@ def test_other_arguments_pass(project, rule, arguments):
     assert project.errors(extra={rule: arguments}) == []
 
 
+def known(*records):
+    """A VCF of records of contig, position and REF."""
+    return vcf() + "".join(f"{contig}\t{at}\t.\t{ref}\tC\t.\t.\t.\n" for contig, at, ref in records).encode()
+
+
+MANY = [("chr20", at, "A") for at in range(1, 8000)]
+
+
+@pytest.mark.parametrize("pack", [bytes, lambda data: bgzip(data) + inputs.BGZF_END], ids=["text", "bgzip"])
+@pytest.mark.parametrize(
+    ("records", "fault"),
+    [
+        ([("chr20", 9, "A"), ("chr20", 8, "A")], "chr20:8 stands after chr20:9 in line 4"),
+        ([("chr20", 9, "A"), ("chr21", 8, "A"), ("chr20", 10, "A")], "chr20:10 stands after chr21:8 in line 5"),
+        ([*MANY, ("chr20", 8, "A")], "chr20:8 stands after chr20:7999"),
+    ],
+    ids=["position", "contig", "behind the head"],
+)
+def test_known_sites_that_are_not_sorted_are_refused(project, monkeypatch, pack, records, fault):
+    monkeypatch.setattr(inputs, "HEAD_BYTES", 1000)
+    monkeypatch.setattr(inputs, "TAIL_BYTES", 20_000)
+    project.write("dbsnp.vcf", pack(known(*records)))
+    assert project.errors() == [f"{KNOWN}is not sorted: {fault}: sort it (bcftools sort)"]
+
+
+def test_known_sites_of_other_letters_are_told(project):
+    project.write("dbsnp.vcf", known(("chr20", 8, "A"), ("chr20", 9, "R"), ("chr20", 10, "ACM"), ("chr21", 2, "n")))
+    cohort, warned = tables.read_cohort(project.config, SCHEMAS), []
+    assert inputs.check(cohort.config, cohort.units, warn=warned.append) == []
+    (line,) = warned
+    assert line.startswith(f"{KNOWN}has records whose REF is not made of A, C, G, T and N (2 of those looked at)")
+
+
 OFFSET_64 = (
     "has base qualities with offset 64, as Illumina wrote them before version 1.8, which would be taken for 31 more "
     "than they are: convert it (seqtk seq -VQ64)"

@@ -12,7 +12,8 @@ BESIDE = {"reference", "alignment"}  # under their own names in records, and off
 def rules() -> dict[str, str]:
     """The text of each rule of the workflow, by its name."""
     text = "".join(path.read_text() for path in (ROOT / "workflow/rules").rglob("*.smk"))
-    return {rule.partition(":")[0]: rule for rule in re.split(r"^rule ", text, flags=re.MULTILINE)[1:]}
+    _, *parts = re.split(r"^(?:use rule \w+ as|rule) (\w+)", text, flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def test_each_rule_belongs_to_a_step_or_says_what_it_counts_as() -> None:

@@ -248,10 +248,7 @@ def test_the_figures_of_all_files_by_their_folders(tmp_path):
         write("read_strands/S1.json", json.dumps({"declared": "fr-unstranded", "found": "", "sense": None})),
         write("read_features/S1.json", json.dumps({"exons": 0.9})),
         *(write(f"expression/gene_{name}.tsv", f"gene_id\tS1\n{genes}") for name in ("counts", "tpm")),
-        write(
-            "skipped_loci/t.tsv",
-            "# id: x\nSample\tnot assembled\tHIDATA\tLOWDATA\tFAIL\nS1\t\t2\t0\t0\na vs b\t\t1\t0\t0\n",
-        ),
+        write("skipped_loci/counts.tsv", "sample_name\tnot assembled\tHIDATA\tLOWDATA\tFAIL\nS1\t\t2\t0\t0\n"),
     ]
     assert figures.read(files) == {
         "S1": {

@@ -175,7 +175,8 @@ def planned(tmp_path_factory: pytest.TempPathFactory, gatk3_command: None) -> li
 def rules() -> dict[str, str]:
     """The text of each rule that makes something and is submitted."""
     text = "\n".join(path.read_text() for path in (ROOT / "workflow").rglob("*.smk"))
-    blocks = re.findall(r"^ *rule (\w+):\n(.*?)(?=^ *rule |\Z)", text, re.MULTILINE | re.DOTALL)
+    rule = r"^ *(?:use rule \w+ as|rule) (\w+)(?: with)?:\n(.*?)(?=^ *(?:use )?rule |\Z)"
+    blocks = re.findall(rule, text, re.MULTILINE | re.DOTALL)
     return {name: block for name, block in blocks if "output:" in block and "localrule: True" not in block}
 
 

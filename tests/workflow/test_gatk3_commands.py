@@ -37,8 +37,8 @@ EXPECTED = {
     "-V results/haplotype_caller/S1.g.vcf.gz -o results/genotype_gvcfs/S1.vcf.gz",
     "variant_recalibration": f"gatk3 {JAVA.format(heap=6400)} -T VariantRecalibrator {REFERENCE} "
     "-input results/genotype_gvcfs/S1.vcf.gz -resource:hapmap,known=false,training=true,truth=true,prior=15 "
-    "results/reference/vcf/vqsr_snps_hapmap.vcf.gz -an QD -an FS -tranche 100.0 -tranche 99.9 "
-    "-tranche 99.5 -tranche 99.0 -tranche 90.0 -mode SNP --maxGaussians @gaussians "
+    "results/reference/vcf/known_sites_1.vcf.gz -an QD -an FS -tranche 100.0 -tranche 99.9 "
+    "-tranche 99.5 -tranche 99.0 -tranche 90.0 -mode SNP --maxGaussians $gaussians "
     "-recalFile results/variant_recalibration/S1.snps.recal "
     "-tranchesFile results/variant_recalibration/S1.snps.tranches",
     "apply_variant_recalibration": f"gatk3 {JAVA.format(heap=3200)} -T ApplyRecalibration {REFERENCE} "

@@ -238,7 +238,7 @@ def test_arguments_of_ones_own_come_as_words_and_ids_from_dbsnp(cohort, calling)
     assert ran.output.count("ReblockGVCF --keep-all-alts -R ") == 2
     quantized = "--static-quantized-quals 10 --static-quantized-quals 30"
     assert f"ApplyBQSR {quantized} --preserve-qscores-less-than 3 -R " in ran.output
-    named = "GenotypeGVCFs --dbsnp results/reference/vcf/dbsnp.vcf.gz --max-alternate-alleles 4 -R "
+    named = "GenotypeGVCFs --dbsnp results/reference/vcf/known_sites_1.vcf.gz --max-alternate-alleles 4 -R "
     assert ran.output.count(named) == {"per_sample": 2, "joint": 1}[calling]
 
 
@@ -263,10 +263,20 @@ def test_intervals_are_extended_before_anything_reads_them(cohort):
     (cohort.folder / "regions.bed").write_text("chr1\t100\t200\n")
     cohort.config |= {"intervals": "regions.bed", "interval_padding": 50}
     ran = cohort.snakemake("--dry-run", "--printshellcmds")
-    assert planned_jobs(ran)["padded_intervals"] == planned_jobs(ran)["target_intervals"] == 1
+    assert planned_jobs(ran)["padded_intervals"] == 1
     assert "regions.bed 50 >results/reference/padded_intervals.bed" in ran.output
     assert "--regions=results/reference/padded_intervals.bed" in ran.output
     assert "--regions=regions.bed" not in ran.output
+
+
+def test_a_file_in_several_roles_is_compressed_once_unless_an_earlier_run_made_more(cohort):
+    same = {"dbsnp": "known.vcf", "common_sites": str(cohort.folder / "known.vcf"), "filter": "vqsr", "vqsr": VQSR}
+    assert plan(cohort, **same)["indexed_vcf"] == 1
+    made = cohort.folder / "results/reference/vcf/dbsnp.vcf.gz"
+    made.parent.mkdir(parents=True)
+    made.touch()
+    assert plan(cohort)["indexed_vcf"] == 2
+    assert plan(cohort, bqsr="none", known_sites=[])["indexed_vcf"] == 2, "of dbsnp, with VQSR, and of common sites"
 
 
 @pytest.fixture

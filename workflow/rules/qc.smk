@@ -1,4 +1,4 @@
-# One page for all samples. The list of its files goes through a file: a cohort's would not fit on a command line.
+# A verdict for each sample, and one page for all.
 
 
 rule samtools_stats:
@@ -18,65 +18,11 @@ rule samtools_stats:
         "samtools stats {input.bam:q} > {output:q} 2> {log:q}"
 
 
-rule mapping_rates_files:
-    """The list of files for `mapping_rates`."""
-    input:
-        mapping_statistics(),
-    output:
-        temp("results/mapping_rates/files.txt"),
-    log:
-        "logs/mapping_rates_files/files.log",
-    localrule: True
-    conda:
-        "../../envs/samtools.yaml"
-    params:
-        names=lambda wildcards, input: samples * (len(input) // len(samples)),
-    script:
-        "../scripts/list_inputs.sh"
-
-
-rule mapping_rates:
-    """All samples in one table for the MultiQC page, and a warning of those whose reads map badly."""
-    input:
-        mapping_statistics(),
-        files="results/mapping_rates/files.txt",
-    output:
-        for_multiqc("results/mapping_rates/mapping_rates_mqc.tsv"),
-    log:
-        "logs/mapping_rates/mapping_rates.log",
-    localrule: True
-    conda:
-        "../../envs/samtools.yaml"
-    params:
-        **checks("reads/mapping_rates.py"),
-    shell:
-        """
-        {params.mapping_rates} report --log {log:q} {input.files:q} >{output:q}
-        """
-
-
-rule quality_files:
-    """The list of files for `quality`."""
-    input:
-        measured,
-    output:
-        temp("results/qc/files.tsv"),
-    log:
-        "logs/quality/files.log",
-    localrule: True
-    conda:
-        "../../envs/samtools.yaml"
-    params:
-        names=measured_names,
-    script:
-        "../scripts/list_inputs.sh"
-
-
 rule quality:
     """A verdict and the [figures](quality.md) of each sample: a table, and a page with pictures, which needs no network."""
     input:
         measured,
-        files="results/qc/files.tsv",
+        files="results/qc/files.txt",
         called=called_in,
     output:
         table="results/qc/samples.tsv",
@@ -94,6 +40,7 @@ rule quality:
         called=called,
         sex_contigs=SEX_CONTIGS,
         unjudged_sex=UNJUDGED_SEX,
+        groups=group_of,
         thresholds=THRESHOLDS,
         targets=targets,
     shell:
@@ -142,20 +89,7 @@ rule quality_gate:
         """
 
 
-# after every rule that marks an output for it
-rule multiqc_files:
-    """The list of files for `multiqc`."""
-    input:
-        expanded(shown),
-    output:
-        temp("results/multiqc/files.txt"),
-    log:
-        "logs/multiqc/files.log",
-    localrule: True
-    conda:
-        "../../envs/multiqc.yaml"
-    script:
-        "../scripts/list_inputs.sh"
+listed |= dict(multiqc=expanded(shown))  # after every rule that marks an output for it
 
 
 rule multiqc:
@@ -177,3 +111,22 @@ rule multiqc:
         multiqc --force --no-ansi --no-data-dir --cl-config 'custom_content: {{order: [quality]}}' \
             --file-list {input.files:q} --filename {output:q} &>{log:q}
         """
+
+
+rule list_files:
+    """The files of all samples, one a line: a cohort's would not fit on the command line of a step."""
+    input:
+        lambda wildcards: listed[wildcards.folder],
+    output:
+        temp("results/{folder}/files.txt"),
+    log:
+        "logs/list_files/{folder}.log",
+    wildcard_constraints:
+        folder="|".join(listed),
+    localrule: True
+    conda:
+        "../../envs/samtools.yaml"
+    params:
+        names=lambda wildcards, input: listed_names.get(wildcards.folder, []),
+    script:
+        "../scripts/list_inputs.sh"

@@ -10,10 +10,7 @@ BEGUN = "Building DAG of jobs..."
 STATISTICS = "Job stats:"
 AGAIN = "would be made again: "  # what finished samples have: the workflow may be told to end for it
 # rules that only collect files for others: no jobs of a pipeline
-HOUSEKEEPING = (
-    *("all", "results", "prepare", "sample_map", "left_out"),
-    *("multiqc_files", "identity_files", "quality_files"),
-)
+HOUSEKEEPING = ("all", "results", "prepare", "list_files", "left_out")
 LAST_WORDS = ["WorkflowError:", "At least one job did not complete successfully."]
 
 _STARTED = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")

@@ -35,7 +35,8 @@ FORGOTTEN = (
     "snakemake: error: it waited for jobs that Slurm knows nothing of any more, and was killed (was its controller "
     "lost?). Start again: what is done is kept\n"
 )
-_DEFINED = re.compile(r"^ *(?:local)?rule (\w+):$", re.MULTILINE)  # in the workflow's own text
+# in the workflow's own text
+_DEFINED = re.compile(r"^ *(?:use rule \w+ as |(?:local)?rule )(\w+)(?: with)?:$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

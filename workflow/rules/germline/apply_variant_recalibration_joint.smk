@@ -44,23 +44,13 @@ rule recalibrate_interval:
         """
 
 
-rule gather_recalibrated:
-    """The joint call set with VQSR's verdicts, of all intervals."""
+use rule gather_genotypes as gather_recalibrated with:
     input:
         vcfs=expand("results/recalibrate_interval/{interval}.vcf.gz", interval=joint_intervals),
     output:
         **made_calls("apply_variant_recalibration", "cohort"),
     log:
         "logs/gather_recalibrated/cohort.log",
-    conda:
-        "../../../envs/gatk4.yaml"
     resources:
         mem_mb=1000,
         pinned_step="apply_variant_recalibration",
-    shell:
-        """
-        (
-            bcftools concat --naive -O z -o {output.vcf:q} {input.vcfs:q}
-            bcftools index --tbi {output.vcf:q}
-        ) &>{log:q}
-        """

@@ -1,4 +1,4 @@
-# Step 5. Both walkers run on one thread.
+# Step 5. GATK 4's walkers run on one thread. As published, with GATK 3: 32 cores.
 
 
 rule base_recalibrator:
@@ -15,23 +15,32 @@ rule base_recalibrator:
     log:
         "logs/base_recalibrator/{sample}.log",
     conda:
-        "../../../envs/gatk4.yaml"
-    threads: 1
+        f"../../../envs/{config['gatk']}.yaml"
+    threads: by_gatk(1, 32)
     resources:
-        mem_mb=2000,
+        mem_mb=by_gatk(2000, gatk3_mb),
         shard_mib=16,
+        pinned_step="base_recalibration",
     params:
         **scatter_parameters(),
         **own_arguments("base_recalibrator"),
-        java=java,
-        known=lambda wildcards, input: repeat("--known-sites", input.known),
+        **GATK,
+        known=lambda wildcards, input: repeat(by_gatk("--known-sites", "-knownSites"), input.known),
+        intervals=lambda wildcards, input: repeat("-L", input.intervals),
+    # GATK 3 puts no tables together
     shell:
-        r"""
+        by_gatk(
+            gatk4=r"""
         {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} \
             --suffix .table --gather report --out {output:q} --log {log:q} {params.scattering} -- \
             gatk --java-options "{params.java}" BaseRecalibrator {params.own} -R {input.fasta:q} -I {input.bam:q} \
             {params.known} @regions --tmp-dir "$TMPDIR" -O @shard &>{log:q}
-        """
+        """,
+            gatk3=r"""
+        {params.gatk3} -T BaseRecalibrator {params.own} -nct {threads} -R {input.fasta:q} -I {input.bam:q} \
+            {params.known} {params.intervals} -o {output:q} &>{log:q}
+        """,
+        )
 
 
 rule base_recalibration:
@@ -48,19 +57,20 @@ rule base_recalibration:
     log:
         "logs/base_recalibration/{sample}.log",
     conda:
-        "../../../envs/gatk4.yaml"
-    threads: 1
+        f"../../../envs/{config['gatk']}.yaml"
+    threads: by_gatk(1, 32)
     resources:
-        mem_mb=2000,
+        mem_mb=by_gatk(2000, gatk3_mb),
         shard_mib=16,
     params:
         **scatter_parameters(),
         **checks("reads/count_reads.py"),
         **own_arguments("base_recalibration"),
-        java=java,
+        **GATK,
     # The regions that are called play no part here: the final alignment keeps every read.
     shell:
-        r"""
+        by_gatk(
+            gatk4=r"""
         (
             {params.scatter} --over {input.bam:q} --intervals {input.n_free:q} --unmapped --copied \
                 --suffix .bam --gather bam --out {output.bam:q} --log {log:q} {params.scattering} -- \
@@ -68,4 +78,14 @@ rule base_recalibration:
                 --bqsr-recal-file {input.table:q} --tmp-dir "$TMPDIR" -O @shard
             {params.count_reads} sample --bam {output.bam:q} {input.counts:q}
         ) &>{log:q}
-        """
+        """,
+            gatk3=r"""
+        (
+            {params.scatter} --over {input.bam:q} --intervals {input.n_free:q} --unmapped --copied \
+                --suffix .bam --gather bam --out {output.bam:q} --log {log:q} {params.scattering} -- \
+                {params.gatk3} -T PrintReads {params.own} -nct @threads -R {input.fasta:q} -I {input.bam:q} @regions \
+                -BQSR {input.table:q} -o @shard
+            {params.count_reads} sample --bam {output.bam:q} {input.counts:q}
+        ) &>{log:q}
+        """,
+        )

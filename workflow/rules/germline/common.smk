@@ -28,21 +28,32 @@ wildcard_constraints:
 vcfs = {}  # role -> the user's file
 
 
-def indexed(role, vcf):
-    """The VCF as indexed_vcf makes it ready, one path whatever lies beside the user's file: another would be a new input."""
+def indexed(role, vcf, upstream=()):
+    """The VCF as indexed_vcf makes it ready, one path whatever lies beside the user's file: another would be a new input.
+
+    That of another role serves where the user's file is the same, unless an earlier run made both. The roles' names begin with
+    `upstream`: results that depend on this one depend on them, so that a change of theirs makes nothing more again.
+    """
+    path = os.path.realpath(vcf)
+    same = [other for other, file in vcfs.items() if other.startswith(upstream) and os.path.realpath(file) == path]
     vcfs[role] = vcf
-    return f"results/reference/vcf/{role}.vcf.gz"
+    if not upstream or not same or os.path.exists(place(f"results/reference/vcf/{role}.vcf.gz")):
+        same = [role]
+    return f"results/reference/vcf/{same[0]}.vcf.gz"
 
 
 known_indels = [indexed(f"known_indels_{i}", vcf) for i, vcf in enumerate(config["known_indels"], 1)]
-of_sites = config["known_sites"] if recalibrates else []
-known_sites = [indexed(f"known_sites_{i}", vcf) for i, vcf in enumerate(of_sites, 1)]
-known_sites += known_indels if recalibrates else []
-dbsnp = indexed("dbsnp", config["dbsnp"]) if config["dbsnp"] else ""
+known_sites = []
+if recalibrates:
+    of_sites = [indexed(f"known_sites_{i}", vcf, "known_indels") for i, vcf in enumerate(config["known_sites"], 1)]
+    known_sites = [*dict.fromkeys(of_sites + known_indels)]
+KNOWN = "known_" if recalibrates else ()
+dbsnp = indexed("dbsnp", config["dbsnp"], KNOWN) if config["dbsnp"] else ""
 DBSNP = dict(dbsnp=dbsnp, dbsnp_index=f"{dbsnp}.tbi") if dbsnp else {}  # inputs of who genotypes
 training = {
     mode: {
-        name: indexed(f"vqsr_{mode}_{name}", entry["vcf"]) for name, entry in config["vqsr"][mode]["resources"].items()
+        name: indexed(f"vqsr_{mode}_{name}", entry["vcf"], ("known_", "dbsnp"))
+        for name, entry in config["vqsr"][mode]["resources"].items()
     }
     for mode in GATK_MODE
 }
@@ -194,9 +205,6 @@ def preparations():
     ]
 
 
-def mapping_statistics():
-    """Files with each sample's mapping rate, in the order of the samples."""
-    return expand("results/samtools_stats/{sample}.txt", sample=samples)
 
 
 def scatter_parameters():

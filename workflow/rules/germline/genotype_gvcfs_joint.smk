@@ -6,27 +6,10 @@
 DATABASE = directory("results/genomics_db_import/{interval}")
 
 
-rule sample_map:
-    """The cohort's GVCFs by name: a file, for they would not fit on a command line."""
-    input:
-        expand(FINAL_GVCF, sample=samples),
-    output:
-        temp("results/genomics_db_import/samples.tsv"),
-    log:
-        "logs/genomics_db_import/samples.log",
-    localrule: True
-    conda:
-        "../../../envs/gatk4.yaml"
-    params:
-        names=names_of_input,
-    script:
-        "../../scripts/list_inputs.sh"
-
-
 rule genomics_db_import:
     """GATK GenomicsDBImport, with `calling: joint`: the GenomicsDB of an interval, which stays with `genomicsdb: kept`."""
     input:
-        samples="results/genomics_db_import/samples.tsv",
+        samples="results/genomics_db_import/files.txt",
         gvcfs=expand(FINAL_GVCF, sample=samples),
         tbis=expand(f"{FINAL_GVCF}.tbi", sample=samples),
         wide=WIDE,
@@ -99,27 +82,5 @@ rule genotype_interval:
                     | bgzip -c >"$tmp/own.vcf.gz"
                 mv "$tmp/own.vcf.gz" {output:q}
             fi
-        ) &>{log:q}
-        """
-
-
-rule gather_genotypes:
-    """The joint call set before filters, of all intervals."""
-    input:
-        vcfs=expand("results/genotype_interval/{interval}.vcf.gz", interval=joint_intervals),
-    output:
-        **made_calls("genotype_gvcfs", "cohort"),
-    log:
-        "logs/gather_genotypes/cohort.log",
-    conda:
-        "../../../envs/gatk4.yaml"
-    resources:
-        mem_mb=1000,
-        pinned_step="genotype_gvcfs",
-    shell:
-        """
-        (
-            bcftools concat --naive -O z -o {output.vcf:q} {input.vcfs:q}
-            bcftools index --tbi {output.vcf:q}
         ) &>{log:q}
         """

@@ -1,4 +1,5 @@
-# Step 6, in GVCF mode. Threads serve its pair-HMM alone; a second one costs CPU and gains little.
+# Step 6, in GVCF mode. Threads serve GATK 4's pair-HMM alone; a second one costs CPU and gains little. As published, with
+# GATK 3: 16 cores.
 
 
 rule haplotype_caller:
@@ -15,21 +16,29 @@ rule haplotype_caller:
     log:
         "logs/haplotype_caller/{sample}.log",
     conda:
-        "../../../envs/gatk4.yaml"
-    threads: 1
+        f"../../../envs/{config['gatk']}.yaml"
+    threads: by_gatk(1, 16)
     resources:
-        mem_mb=calling_mb,
+        mem_mb=by_gatk(calling_mb, gatk3_mb),
         shard_mib=4,
     params:
         **scatter_parameters(),
         **own_arguments("haplotype_caller"),
-        java=java,
+        **GATK,
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:
-        r"""
+        by_gatk(
+            gatk4=r"""
         {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} \
             --suffix .g.vcf.gz --gather gvcf --out {output.gvcf:q} --log {log:q} {params.scattering} -- \
             gatk --java-options "{params.java}" HaplotypeCaller {params.own} -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \
             --native-pair-hmm-threads @threads @regions {params.ploidy} \
             --tmp-dir "$TMPDIR" -O @shard &>{log:q}
-        """
+        """,
+            gatk3=r"""
+        {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} \
+            --suffix .g.vcf.gz --gather gvcf --out {output.gvcf:q} --log {log:q} {params.scattering} -- \
+            {params.gatk3} -T HaplotypeCaller {params.own} -nct @threads -R {input.fasta:q} -I {input.bam:q} \
+            --emitRefConfidence GVCF @regions -o @shard &>{log:q}
+        """,
+        )

@@ -27,23 +27,13 @@ rule hard_filter_interval:
         """
 
 
-rule gather_hard_filter:
-    """The joint call set with hard filters, of all intervals."""
+use rule gather_genotypes as gather_hard_filter with:
     input:
         vcfs=expand("results/hard_filter_interval/{interval}.vcf.gz", interval=joint_intervals),
     output:
         **made_calls("hard_filter", "cohort"),
     log:
         "logs/gather_hard_filter/cohort.log",
-    conda:
-        "../../../envs/gatk4.yaml"
     resources:
         mem_mb=1000,
         pinned_step="hard_filter",
-    shell:
-        """
-        (
-            bcftools concat --naive -O z -o {output.vcf:q} {input.vcfs:q}
-            bcftools index --tbi {output.vcf:q}
-        ) &>{log:q}
-        """

@@ -1,16 +1,17 @@
-# The N-free intervals of the genome, and of the regions that are called of it, over which steps scatter; how shards are gathered.
+# The N-free intervals of the genome, and of the regions that are called of it, over which steps scatter.
 
 # by what samples are judged: the targets as they were given, for beside them less was captured
 TARGETS = "results/reference/target_intervals.bed" if padding else CALLED
 
 
 rule padded_intervals:
-    """The user's intervals, each extended on both sides."""
+    """The user's intervals, each extended on both sides; and as they are, in the form of `n_free_intervals`."""
     input:
         **reference,
         intervals=config["intervals"] or [],
     output:
-        "results/reference/padded_intervals.bed",
+        padded="results/reference/padded_intervals.bed",
+        targets="results/reference/target_intervals.bed",
     log:
         "logs/padded_intervals/genome.log",
     conda:
@@ -23,29 +24,10 @@ rule padded_intervals:
         padding=padding,
     shell:
         """
-        {params.n_free} {input.fasta:q} {input.fai:q} {input.intervals:q} {params.padding} >{output:q} 2>{log:q}
-        """
-
-
-rule target_intervals:
-    """The user's intervals without padding, as `n_free_intervals` has those that are called."""
-    input:
-        **reference,
-        intervals=config["intervals"] or [],
-    output:
-        "results/reference/target_intervals.bed",
-    log:
-        "logs/target_intervals/genome.log",
-    conda:
-        "../../../envs/samtools.yaml"
-    resources:
-        mem_mb=1000,
-        pinned_step="reference",
-    params:
-        **scripts("intervals/n_free.py"),
-    shell:
-        """
-        {params.n_free} {input.fasta:q} {input.fai:q} {input.intervals:q} >{output:q} 2>{log:q}
+        (
+            {params.n_free} {input.fasta:q} {input.fai:q} {input.intervals:q} {params.padding} >{output.padded:q}
+            {params.n_free} {input.fasta:q} {input.fai:q} {input.intervals:q} >{output.targets:q}
+        ) 2>{log:q}
         """
 
 

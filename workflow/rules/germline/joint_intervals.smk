@@ -41,3 +41,25 @@ rule joint_intervals:
         {params.joint_calling} {input.genome:q} {input.called:q} {params.how_many} \
             {params.folder:q} &>{log:q}
         """
+
+
+rule gather_genotypes:
+    """What was made by interval of a joint call set, as one."""
+    input:
+        vcfs=expand("results/genotype_interval/{interval}.vcf.gz", interval=joint_intervals),
+    output:
+        **made_calls("genotype_gvcfs", "cohort"),
+    log:
+        "logs/gather_genotypes/cohort.log",
+    conda:
+        "../../../envs/gatk4.yaml"
+    resources:
+        mem_mb=1000,
+        pinned_step="genotype_gvcfs",
+    shell:
+        """
+        (
+            bcftools concat --naive -O z -o {output.vcf:q} {input.vcfs:q}
+            bcftools index --tbi {output.vcf:q}
+        ) &>{log:q}
+        """

@@ -19,14 +19,14 @@ rule mark_duplicates:
     resources:
         mem_mb=8000,
     params:
-        **checks("reads/mapping_rates.py", "reads/count_reads.py"),
+        **checks("reads/count_reads.py"),
         min_mapped=min_mapped,
         is_final=is_final("mark_duplicates"),
     # The larger tables keep a human genome from spilling into thousands of temporary files. It prints its counts and writes no file of them.
     shell:
         r"""
         (
-            {params.mapping_rates} sample --least {params.min_mapped} {wildcards.sample:q} {input.counts:q}
+            {params.count_reads} mapped --least {params.min_mapped} {wildcards.sample:q} {input.counts:q}
             sambamba markdup -t {threads} -l 1 --hash-table-size 1048576 --overflow-list-size 600000 \
                 --tmpdir "$TMPDIR" {input.bams:q} {output.bam:q} 2>&1 | tee {output.metrics:q}
             if {params.is_final}; then {params.count_reads} sample --bam {output.bam:q} {input.counts:q}; fi

@@ -22,7 +22,7 @@ rule mark_duplicates:
     resources:
         mem_mb=2000,
     params:
-        **checks("reads/mapping_rates.py", "reads/count_reads.py"),
+        **checks("reads/count_reads.py"),
         min_mapped=min_mapped,
         optical=OPTICAL,
         longest_read=LONGEST_READ,
@@ -32,7 +32,7 @@ rule mark_duplicates:
         r"""
         (
             tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
-            {params.mapping_rates} sample --least {params.min_mapped} {wildcards.sample:q} {input.counts:q}
+            {params.count_reads} mapped --least {params.min_mapped} {wildcards.sample:q} {input.counts:q}
             samtools merge -c -p -u -@ $(({threads} - 1)) - {input.bams:q} \
                 | samtools markdup -S -d {params.optical} -l {params.longest_read} -@ $(({threads} - 1)) -T "$tmp/marked" \
                     -f {output.metrics:q} -O bam,level=1 --write-index - {output.bam:q}##idx##{output.bai:q}

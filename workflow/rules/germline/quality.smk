@@ -2,7 +2,7 @@
 # the run (failed_samples). What it reads of reads, duplicates and variants stands in samtools_stats, mark_duplicates and bcftools_stats.
 
 FIGURES = "quality/figures.py"
-COMMON_SITES = [indexed("common_sites", config["common_sites"])] if config["common_sites"] else []
+COMMON_SITES = [indexed("common_sites", config["common_sites"], KNOWN)] if config["common_sites"] else []
 RAREST = 0.2  # allele frequency up to which CalculateContamination takes sites, as GATK's own default
 IDENTITY_SITES = 20_000  # that a sample's call set gives about; a genome has a SNP in 1,000 bases
 
@@ -25,16 +25,15 @@ genotypes = (
 KNOWN_GENOTYPES = [path] if (path := config["qc"]["known_genotypes"]) else []
 group_of = sexes
 PAIRS = "results/identity/pairs.tsv"
-measured = [
-    *(expand(path, sample=samples) for path in of_alignments),
-    *(expand(path, callset=callsets) for path in of_calls),
-    [PAIRS],
-]
+measured = [*expand(of_alignments, sample=samples), *expand(of_calls, callset=callsets), PAIRS]
 measured_names = [
     *(f"{name}:{sexes[name]}" for name in samples * len(of_alignments)),
     *callsets * len(of_calls),
     "all",
 ]
+# by list_files, some with names before them
+listed = {"qc": measured, "identity": genotypes, "genomics_db_import": expand(FINAL_GVCF, sample=samples)}
+listed_names = {"qc": measured_names, "genomics_db_import": samples}
 targets = "--targets" if of_targets() else ""
 called_in = [TARGETS]
 sexual = config["qc"]["sex_contigs"]
@@ -213,21 +212,6 @@ rule haploid_calls:
                 | {params.haploid} >{output:q}
         ) &>{log:q}
         """
-
-
-rule identity_files:
-    """The list of files for `identity`."""
-    input:
-        genotypes,
-    output:
-        temp("results/identity/files.txt"),
-    log:
-        "logs/identity/files.log",
-    localrule: True
-    conda:
-        "../../../envs/samtools.yaml"
-    script:
-        "../../scripts/list_inputs.sh"
 
 
 rule identity:

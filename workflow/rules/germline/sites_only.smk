@@ -33,23 +33,13 @@ rule sites_only:
         """
 
 
-rule gather_sites:
-    """The sites of all intervals."""
+use rule gather_genotypes as gather_sites with:
     input:
         vcfs=expand("results/sites_only/{interval}.vcf.gz", interval=joint_intervals),
     output:
         **calls_of("sites_only", "cohort"),
     log:
         "logs/gather_sites/cohort.log",
-    conda:
-        "../../../envs/gatk4.yaml"
     resources:
         mem_mb=1000,
         pinned_step="variant_recalibration",
-    shell:
-        """
-        (
-            bcftools concat --naive -O z -o {output.vcf:q} {input.vcfs:q}
-            bcftools index --tbi {output.vcf:q}
-        ) &>{log:q}
-        """

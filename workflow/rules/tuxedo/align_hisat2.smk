@@ -61,7 +61,7 @@ rule align:
     resources:
         mem_mb=16000,
     params:
-        **checks("reads/count_reads.py", "reads/mapping_rates.py"),
+        **checks("reads/count_reads.py"),
         index=lambda wildcards, input: index_prefix(input.index),
         reads=hisat2_reads,
         strandness=hisat2_strandness,
@@ -88,6 +88,6 @@ rule align:
                     -o {output.bam:q} -
             samtools index {output.bam:q}
             reads unit --counts "$tmp" --lanes {params.lanes} --output {output.counts:q} {input.reads:q}
-            {params.mapping_rates} sample --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
+            reads mapped --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
         ) &>{log:q}
         """

@@ -48,7 +48,6 @@ rule tophat2:
         mem_mb=16000,
         pinned_step="align",
     params:
-        **scripts("tuxedo/empty_bam.py"),
         index=lambda wildcards, input: index_prefix(input.index),
         links=tophat_links,
         reads=tophat_reads,
@@ -65,10 +64,10 @@ rule tophat2:
                 || {{ status=$?; (cd "$tmp/out/logs" && tail -n 5 *prep_reads*.log) >&2 || true; exit $status; }}
             mv "$tmp/out/align_summary.txt" {output.summary:q}
             mv "$tmp/out/accepted_hits.bam" {output.mapped:q}
-            if [ -e "$tmp/out/unmapped.bam" ]; then
+            if [ -e "$tmp/out/unmapped.bam" ]; then # not where all reads map
                 mv "$tmp/out/unmapped.bam" {output.unmapped:q}
             else
-                {params.empty_bam} >{output.unmapped:q}
+                : >{output.unmapped:q}
             fi
         ) &>{log:q}
         """
@@ -91,7 +90,7 @@ rule align:
     resources:
         mem_mb=1000,
     params:
-        **checks("reads/count_reads.py", "reads/mapping_rates.py"),
+        **checks("reads/count_reads.py"),
         lanes=lanes,
         min_mapped=min_mapped,
     shell:
@@ -100,11 +99,11 @@ rule align:
             tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
             reads() {{ {params.count_reads} "$@"; }}
             for fastq in {input.reads:q}; do reads stream --counts "$tmp" "$fastq" | wc -l; done
-            {{ samtools view -h {input.mapped:q}; samtools view {input.unmapped:q}; }} \
+            {{ samtools view -h {input.mapped:q}; [ ! -s {input.unmapped:q} ] || samtools view {input.unmapped:q}; }} \
                 | samtools flagstat -O json - >"$tmp/flagstat"
             reads unit --counts "$tmp" --lanes {params.lanes} --output {output.counts:q} {input.reads:q} \
                 || {{ echo "error: TopHat lost reads of {wildcards.sample}, or they are damaged (see above)" >&2; exit 1; }}
-            {params.mapping_rates} sample --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
+            reads mapped --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
             cp {input.mapped:q} {output.bam:q}
             samtools index {output.bam:q}
         ) &>{log:q}

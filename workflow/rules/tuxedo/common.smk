@@ -56,14 +56,6 @@ def preparations():
     return [*reference.values(), GENES, *mask, *indexes[config["aligner"]]]
 
 
-def mapping_statistics():
-    """Files with each sample's mapping rate, and counts of all its reads: TopHat's alignments lack some."""
-    return [
-        *expand("results/samtools_stats/{sample}.txt", sample=samples),
-        *expand("results/align/{sample}.json", sample=samples),
-    ]
-
-
 # ---- arguments ---------------------------------------------------------------------------------------
 
 

@@ -52,7 +52,7 @@ rule differential_expression:
                 status=0
                 threads=1 compare || status=$?
             fi
-            {params.cuffdiff_tables} check --conditions {params.labels:q} "$folder"
+            {params.cuffdiff_tables} {params.labels:q} "$folder"
             exit "$status"
         ) &>{log:q}
         """

@@ -7,10 +7,12 @@ COUNTS = expand("results/gene_counts/{sample}.tsv", sample=samples)
 of_alignments = [f"results/{rule}/{{sample}}.json" for rule in ("align", "read_strands", "read_features")]
 of_all = [
     *("results/expression/gene_counts.tsv", "results/expression/gene_tpm.tsv"),
-    *(["results/skipped_loci/skipped_loci_mqc.tsv"] if assembled or compared else []),
+    *(["results/skipped_loci/counts.tsv"] if assembled or compared else []),
 ]
-measured = [*(expand(path, sample=samples) for path in of_alignments), *of_all]
+measured = [*expand(of_alignments, sample=samples), *of_all]
 measured_names = [*(f"{name}:{group_of[name]}" for name in samples * len(of_alignments)), *["all"] * len(of_all)]
+# by list_files, some with names before them
+listed, listed_names = {"qc": measured, "expression": COUNTS}, {"qc": measured_names}
 targets, called_in, SEX_CONTIGS, UNJUDGED_SEX = "", [], "", ""
 
 
@@ -74,21 +76,6 @@ rule gene_counts:
             fi
         ) &>{log:q}
         """
-
-
-rule expression_files:
-    """The list of files for `expression`."""
-    input:
-        COUNTS,
-    output:
-        temp("results/expression/files.txt"),
-    log:
-        "logs/expression/files.log",
-    localrule: True
-    conda:
-        "../../../envs/samtools.yaml"
-    script:
-        "../../scripts/list_inputs.sh"
 
 
 rule expression:

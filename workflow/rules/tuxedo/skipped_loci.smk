@@ -1,8 +1,8 @@
-# Statistics for the MultiQC page, as statistics.smk: there are such loci where transcripts are assembled or compared.
+# There are such loci where transcripts are assembled or compared.
 
 
 rule skipped_loci:
-    """The loci that Cufflinks' tools passed over: listed, counted for the MultiQC page, and warned of."""
+    """The loci that Cufflinks' tools passed over: listed, counted by sample, and warned of."""
     input:
         skipped=expand("results/assemble/skipped/{sample}.gtf", sample=samples) if assembled else [],
         compared=(
@@ -15,7 +15,7 @@ rule skipped_loci:
         ),
     output:
         loci="results/skipped_loci/skipped_loci.tsv",
-        table=for_multiqc("results/skipped_loci/skipped_loci_mqc.tsv"),
+        counts="results/skipped_loci/counts.tsv",
     log:
         "logs/skipped_loci/skipped_loci.log",
     localrule: True
@@ -30,5 +30,5 @@ rule skipped_loci:
         r"""
         paste <(printf '%s\n' {params.names:q}) <(printf '%s\n' {input.skipped:q}) \
             | {params.skipped_loci} --most {params.most} {params.compared} \
-                --loci {output.loci:q} --log {log:q} >{output.table:q}
+                --loci {output.loci:q} --log {log:q} >{output.counts:q}
         """

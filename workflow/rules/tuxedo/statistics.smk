@@ -1,4 +1,4 @@
-# Statistics for the MultiQC page, and what the reads say about their library. None of them holds up a step.
+# What the reads say about their library.
 
 
 rule read_strands:
@@ -46,25 +46,4 @@ rule library_type:
         (
             printf '%s\n' {input:q} | {params.library_type} libraries >{output:q}
         ) 2>{log:q}
-        """
-
-
-rule strandedness:
-    """All samples in one table for the MultiQC page, and a warning where one contradicts the config."""
-    input:
-        expand("results/read_strands/{sample}.json", sample=samples),
-    output:
-        for_multiqc("results/strandedness/strandedness_mqc.tsv"),
-    log:
-        "logs/strandedness/strandedness.log",
-    localrule: True
-    conda:
-        "../../../envs/samtools.yaml"
-    params:
-        **scripts("tuxedo/library_type.py"),
-        names=names_of_input,
-    shell:
-        r"""
-        paste <(printf '%s\n' {params.names:q}) <(printf '%s\n' {input:q}) \
-            | {params.library_type} report --log {log:q} >{output:q}
         """

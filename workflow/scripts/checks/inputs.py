@@ -33,6 +33,9 @@ PARS_OF_Y = {
 }
 
 GZIP = b"\x1f\x8b"
+HEAD_BYTES = 1 << 20  # of the text of a VCF
+TAIL_BYTES = 1 << 18  # of a VCF, as it lies on the disk
+BASES, POSITION = re.compile(rb"[ACGTNacgtn]+"), re.compile(rb"[0-9]{1,18}")
 BGZF_BLOCK = re.compile(rb"\x1f\x8b\x08\x04.{8}BC\x02\x00(..)", re.DOTALL)  # its size less one
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 CRAM_ENDS = (
@@ -87,7 +90,7 @@ def check(
     for key in ("gatk3_jar", "cram_reference"):
         if (path := config[key]) and (fault := path_fault(path)):
             errors.append(f"config: {key} {path} {fault}")
-    errors += vcf_errors(config, contigs) + known_genotypes_errors(config, units)
+    errors += vcf_errors(config, contigs, warn) + known_genotypes_errors(config, units)
     return errors + interval_errors(config, contigs) + read_file_errors(units, config, contigs)
 
 
@@ -644,7 +647,7 @@ def _contig_faults(found: dict[str, int | None], contigs: Contigs, fasta: str, c
 # --- known sites, training sets, intervals ---
 
 
-def vcf_errors(config: dict, contigs: Contigs) -> list[str]:
+def vcf_errors(config: dict, contigs: Contigs, warn: Callable[[str], object] = str) -> list[str]:
     """What is wrong with the VCF files that the pipeline will read. Without contigs, they are not compared."""
     named = [(key, path) for key in ("known_sites", "known_indels") for path in config[key]]
     single = {key: config[key] for key in ("dbsnp", "common_sites")}
@@ -663,9 +666,59 @@ def vcf_errors(config: dict, contigs: Contigs) -> list[str]:
                 raise InputError("is damaged or cut off: its last line has fewer than 8 columns")
             faults = _contig_faults(found, contigs, config["reference"]["fasta"]) if contigs else ()
             errors += [f"config: {key} {path} {fault}" for fault in faults]
+            if key != "qc.known_genotypes" and (
+                other := sum(map(_check_records, (_head_lines(path), _tail_lines(path))))
+            ):
+                warn(
+                    f"config: {key} {path} has records whose REF is not made of A, C, G, T and N ({other} of those "
+                    "looked at), which GATK refuses: they are left out"
+                )
         except InputError as error:
             errors.append(f"config: {key} {path} {error}")
     return errors
+
+
+def _head_lines(path: str) -> list[tuple[int, bytes]]:
+    """The first lines of a VCF with their numbers; of a small one all."""
+    with opened(path) as stream:
+        text = stream.read(HEAD_BYTES)
+        if stream.read(1):
+            text = text.rpartition(b"\n")[0]
+    return list(enumerate(text.split(b"\n"), 1))
+
+
+def _tail_lines(path: str) -> list[tuple[int, bytes]]:
+    """The last lines of a VCF that is larger than its head, without their numbers; none of gzip that is not BGZF."""
+    tail = _end(path, TAIL_BYTES)
+    if Path(path).stat().st_size <= len(tail) or (_start(path, 2) == GZIP and not _is_bgzf(path)):
+        return []
+    if _is_bgzf(path):
+        block = BGZF_BLOCK.search(tail)
+        try:
+            tail = gzip.decompress(tail[block.start() :]) if block else b""
+        except (EOFError, zlib.error, gzip.BadGzipFile):  # these bytes began no block
+            return []
+    return [(0, line) for line in tail.split(b"\n")[1:]]
+
+
+def _check_records(lines: Iterable[tuple[int, bytes]]) -> int:
+    """How many records have a REF that GATK refuses. Raises InputError where they are not sorted."""
+    others, last, start, ended = 0, b"", 0, set()
+    for number, line in lines:
+        if not line.strip() or line.startswith(b"#"):
+            continue
+        contig, position, _, ref = (*line.split(b"\t", 4), b"", b"", b"", b"")[:4]
+        if not POSITION.fullmatch(position):
+            raise InputError(f"is not VCF in line {number}: {_shown(line)}" if number else "is not VCF at its end")
+        if contig in ended or (contig == last and int(position) < start):
+            at = f" in line {number}" if number else ""
+            places = f"{_text(contig)}:{int(position)} stands after {_text(last)}:{start}"
+            raise InputError(f"is not sorted: {places}{at}: sort it (bcftools sort)")
+        if contig != last:
+            ended.add(last)
+        last, start = contig, int(position)
+        others += not BASES.fullmatch(ref)
+    return others
 
 
 def known_genotypes_errors(config: dict, units: dict[str, dict[str, dict]]) -> list[str]:

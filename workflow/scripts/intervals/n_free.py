@@ -65,12 +65,13 @@ def parse_region(line, suffix, lengths):
     return found[1], start - 1, end
 
 
-def read_regions(path, lengths):
-    """Return {contig: its regions, sorted, those that overlap or touch as one}."""
+def read_regions(path, lengths, padding=0):
+    """Return {contig: its regions, longer by so many bases on both sides, those that then overlap or touch as one}."""
     lines = map(str.strip, Path(path).read_text().splitlines())
     lines = (line for line in lines if line and not line.startswith(("#", "@", "track ", "browser ")))
     joined = {}
     for contig, start, end in sorted(parse_region(line, Path(path).suffix, lengths) for line in lines):
+        start, end = max(0, start - padding), end + padding
         own = joined.setdefault(contig, [])
         if own and start <= own[-1][1]:
             own[-1][1] = max(end, own[-1][1])
@@ -100,17 +101,10 @@ def lines(fasta, fai, regions=None):
 def padded(_fasta, fai, regions, padding):
     """Yield (contig, start, end) of regions that are longer by so many bases on both sides; those that meet are one."""
     listed = {name: length for name, length, *_ in contigs(fai)}
-    wanted = read_regions(regions, listed)
+    wanted = read_regions(regions, listed, int(padding))
     for name, length in listed.items():
-        joined = []
         for start, end in wanted.get(name, ()):
-            begin, stop = max(0, start - int(padding)), min(length, end + int(padding))
-            if joined and begin <= joined[-1][1]:
-                joined[-1][1] = stop
-            else:
-                joined.append([begin, stop])
-        for begin, stop in joined:
-            yield name, begin, stop
+            yield name, start, min(length, end)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,15 @@ Standard library only.
 """
 
 import argparse
-import csv
 import json
 import math
 import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import compress
-from operator import mul
 from pathlib import Path
-from statistics import fmean, median
+from statistics import StatisticsError, correlation, fmean, median
 from typing import Any
 
 TOP = 500  # genes that distances are of, those of the greatest variance
@@ -49,16 +48,9 @@ def of_strands(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in ("", None)}
 
 
-def read_rows(path: Path) -> list[list[str]]:
-    """Of a table, without lines of comments."""
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = (line for line in file if not line.startswith("#"))
-        return list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-
-def skipped(rows: Sequence[Sequence[str]]) -> Figures:
-    """Of skipped_loci.py, which has lines of comparisons, too."""
-    _, *lines = rows
+def skipped(text: str) -> Figures:
+    """Of skipped_loci.py."""
+    _, *lines = (line.split("\t") for line in text.splitlines())
     return {
         sample: {column: int(value) for column, value in zip(SKIPPED, values, strict=True) if value}
         for sample, *values in lines
@@ -95,19 +87,6 @@ def logarithms(tpm: Profiles, counts: Profiles) -> Profiles:
     }
 
 
-def centred(values: Iterable[float]) -> list[float]:
-    found = list(values)
-    mean = fmean(found) if found else 0.0
-    return [value - mean for value in found]
-
-
-def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Pearson's r."""
-    first, second = centred(one), centred(other)
-    of = math.sqrt(math.fsum(map(mul, first, first)) * math.fsum(map(mul, second, second)))
-    return math.fsum(map(mul, first, second)) / of if of else None
-
-
 def correlations(tpm: Profiles, counts: Profiles, conditions: Mapping[str, str]) -> dict[str, float]:
     """Of each sample with the mean of the others of its condition, over the genes that this one has."""
     results = {}
@@ -116,8 +95,8 @@ def correlations(tpm: Profiles, counts: Profiles, conditions: Mapping[str, str])
         sums = [math.fsum(values) for values in zip(*found.values(), strict=True)]
         for sample, own in found.items() if len(found) > 1 else ():
             others = [(total - value) / (len(found) - 1) for total, value in zip(sums, own, strict=True)]
-            if (r := correlation(own, others)) is not None:
-                results[sample] = r
+            with suppress(StatisticsError):  # of a constant
+                results[sample] = correlation(own, others)
     return results
 
 
@@ -130,33 +109,22 @@ def groups(conditions: Mapping[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def most_variable(found: Profiles) -> Profiles:
-    """The genes of the greatest variance alone, each about its mean."""
+def most_variable(found: Profiles) -> dict[str, tuple[float, ...]]:
+    """The genes of the greatest variance alone."""
     spreads = []
     for gene, values in enumerate(zip(*found.values(), strict=True)):
-        own = centred(values)
-        spreads.append((sum(map(mul, own, own)), gene))
+        mean = fmean(values)
+        spreads.append((sum((value - mean) ** 2 for value in values), gene))
     chosen = [gene for _, gene in sorted(spreads, reverse=True)[:TOP]]
-    rows = zip(*(centred(values[gene] for values in found.values()) for gene in chosen), strict=True)
-    return {sample: list(row) for sample, row in zip(found, rows, strict=False)}
+    return {sample: tuple(values[gene] for gene in chosen) for sample, values in found.items()}
 
 
-def products(found: Profiles) -> list[list[float]]:
-    """Of each sample's profile with each other's."""
-    rows = list(found.values())
-    half = [[sum(map(mul, one, other)) for other in rows[: at + 1]] for at, one in enumerate(rows)]
-    return [[half[max(i, j)][min(i, j)] for j in range(len(rows))] for i in range(len(rows))]
-
-
-def nearer(samples: Sequence[str], matrix: Sequence[Sequence[float]], conditions: Mapping[str, str]) -> dict[str, str]:
+def nearer(found: Mapping[str, tuple[float, ...]], conditions: Mapping[str, str]) -> dict[str, str]:
     """Samples that lie nearer to another condition, by name, and that condition."""
-    place = {sample: at for at, sample in enumerate(samples)}
-    members = groups({sample: conditions[sample] for sample in samples})
+    members = groups({sample: conditions[sample] for sample in found})
 
     def distance(sample: str, others: Sequence[str]) -> float:
-        at = place[sample]
-        squares = (matrix[at][at] + matrix[place[one]][place[one]] - 2 * matrix[at][place[one]] for one in others)
-        return median(math.sqrt(max(0.0, square)) for square in squares)
+        return median(math.dist(found[sample], found[one]) for one in others)
 
     results = {}
     for condition, own in members.items():
@@ -176,7 +144,7 @@ def compared(tpm: Profiles, counts: Profiles, conditions: Mapping[str, str]) -> 
     figures: Figures = {sample: {} for sample in variable}
     for name, values in (
         ("correlation", correlations(tpm, counts, conditions)),
-        ("nearer_to", nearer(list(variable), products(variable), conditions)),
+        ("nearer_to", nearer(variable, conditions)),
     ):
         for sample, value in values.items():
             figures.setdefault(sample, {})[name] = value
@@ -200,7 +168,7 @@ def read(files: Iterable[tuple[str, Path]]) -> Figures:
         elif kind == "expression":
             matrices[path.stem] = path
         else:
-            of_all = skipped(read_rows(path))
+            of_all = skipped(path.read_text(encoding="utf-8"))
     conditions = {sample: figures["condition"] for sample, figures in samples.items()}
     counted, tpm = profiles(matrices["gene_counts"], matrices["gene_tpm"]) if matrices else ({}, {})
     beside = compared(tpm, counted, conditions) if counted else {}

@@ -10,6 +10,8 @@ pass over the data.
                                                            file; with --names, leave a digest of the reads' names, too
     count_reads.py unit --counts DIR --output O FASTQ ...  compare a unit's counts with its alignments, write both to O;
                                                            with --lanes N, those of N units that were mapped at once
+    count_reads.py mapped --least 0.2 NAME UNIT.json ...   fail where a smaller share of a sample's reads maps, or of a
+                                                           unit's
     count_reads.py sample --bam BAM UNIT.json ...          compare an indexed BAM or CRAM with what its units counted
 
 Standard library only: it runs in whatever environment the rule has.
@@ -23,7 +25,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -34,7 +36,7 @@ NO_BASES = re.compile(rb"\n(\r?\n\+[^\n]*\n)(?=\r?\n|\Z)")  # no other lines of 
 
 
 class ReadsLostError(Exception):
-    """Reads went missing; the message says where, and how many each side has."""
+    """Reads went missing, or do not map; the message says where, and how many."""
 
 
 def count_file(counts: Path, fastq: str) -> Path:
@@ -222,6 +224,25 @@ def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1) -
     return {"fastq": fastq, "reads": primary, "mapped": mapped, "alignments": alignments}
 
 
+def require_mapped(sample: str, units: Mapping[str, dict], least: float) -> None:
+    """Fail where less than this share of the reads of a sample or of a unit maps.
+
+    Counts of earlier versions say nothing of it.
+    """
+    known = {name: unit for name, unit in units.items() if "mapped" in unit}
+    reads, mapped = (sum(unit[kind] for unit in known.values()) for kind in ("reads", "mapped"))
+    counts = {sample: (reads, mapped)} | {
+        f"{sample}, unit {name}": (unit["reads"], unit["mapped"]) for name, unit in known.items()
+    }
+    for name, (reads, mapped) in counts.items():
+        if mapped < least * reads:
+            raise ReadsLostError(
+                f"{name}: {mapped / reads:.1%} of its {reads} reads map, and min_mapped in the config wants "
+                f"{least:.1%}; usual causes: reads or a reference of another species, swapped files, adapters or "
+                "contamination; min_mapped: 0 lets it pass"
+            )
+
+
 def indexed_alignments(bam: Path) -> int:
     """Alignment records in a BAM file, by its index; in a CRAM file, whose index has no counts, by reading it."""
     done = subprocess.run(["samtools", "idxstats", bam], capture_output=True, text=True, check=False)
@@ -251,6 +272,10 @@ def main(argv: list[str]) -> int:
     subcommand.add_argument("--output", type=Path, required=True)
     subcommand.add_argument("--lanes", type=int, default=1)
     subcommand.add_argument("fastq", nargs="*")
+    subcommand = subcommands.add_parser("mapped")
+    subcommand.add_argument("--least", type=float, required=True)
+    subcommand.add_argument("name")
+    subcommand.add_argument("units", nargs="+", type=Path)
     subcommand = subcommands.add_parser("sample")
     subcommand.add_argument("--bam", type=Path, required=True)
     subcommand.add_argument("units", nargs="+", type=Path)
@@ -264,6 +289,8 @@ def main(argv: list[str]) -> int:
             unit = compare_unit(records, read_flagstat(given.counts / "flagstat"), given.lanes)
             compare_names({name: digest for name, (_, digest) in found.items()}, given.lanes)
             given.output.write_text(json.dumps(unit) + "\n")
+        elif given.subcommand == "mapped":
+            require_mapped(given.name, {path.stem: json.loads(path.read_text()) for path in given.units}, given.least)
         else:
             compare_sample(given.bam, {path: json.loads(path.read_text()) for path in given.units})
     except ReadsLostError as lost:

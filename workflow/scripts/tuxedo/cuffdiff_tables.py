@@ -1,6 +1,6 @@
 """Look at what cuffdiff left behind.
 
-    cuffdiff_tables.py check --conditions A,B FOLDER     fail unless its tables are whole
+    cuffdiff_tables.py A,B FOLDER     fail unless the tables of these conditions are whole
 
 Builds of cuffdiff that were linked with a recent Boost crash after the last result is computed: tables are then empty,
 or end where a block of the file system ends. Standard library only.
@@ -13,19 +13,22 @@ from pathlib import Path
 LEVELS = {"gene": "genes", "isoform": "isoforms", "tss_group": "tss_groups", "cds": "cds"}
 
 
-class TableBrokenError(Exception):
-    """A table is missing, empty or cut off; the message says which, and what to do."""
+def refuse(fault: str) -> None:
+    sys.exit(
+        f"error: cuffdiff did not finish its tables: {fault}. If it crashed at its end: make setup cures that, make "
+        "doctor shows it"
+    )
 
 
 def rows(path: Path) -> int:
     """Rows below the header of a table that is whole."""
     if not path.exists() or not path.stat().st_size:
-        raise TableBrokenError(f"{path} is {'empty' if path.exists() else 'missing'}")
+        refuse(f"{path} is {'empty' if path.exists() else 'missing'}")
     with path.open(encoding="utf-8", newline="\n") as file:
         columns, number = file.readline().count("\t"), 0
         for number, line in enumerate(file, 1):
             if line.count("\t") != columns or not line.endswith("\n"):
-                raise TableBrokenError(f"{path} is cut off in line {number + 1}")
+                refuse(f"{path} is cut off in line {number + 1}")
     return number
 
 
@@ -41,23 +44,12 @@ def check(folder: Path, conditions: int) -> None:
         }
         for table, each in times.items():
             if (found := rows(folder / table)) != expected * each:
-                raise TableBrokenError(f"{folder}/{table} has {found} rows, not {expected} x {each}")
+                refuse(f"{folder}/{table} has {found} rows, not {expected} x {each}")
     if not rows(folder / "genes.fpkm_tracking"):
-        raise TableBrokenError(f"{folder}/genes.fpkm_tracking has no genes")
+        refuse(f"{folder}/genes.fpkm_tracking has no genes")
     for name in ("splicing.diff", "promoters.diff", "cds.diff", "run.info"):
         rows(folder / name)
 
 
-def main(argv: list[str]) -> int:
-    _, _, conditions, folder = argv
-    try:
-        check(Path(folder), len(conditions.split(",")))
-    except TableBrokenError as broken:
-        cure = "If it crashed at its end: make setup cures that, make doctor shows it"
-        print(f"error: cuffdiff did not finish its tables: {broken}. {cure}", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    check(Path(sys.argv[2]), len(sys.argv[1].split(",")))

@@ -18,7 +18,6 @@ LABELLED_ROWS <- 60 # beyond it, names in a heat map run into each other
 LISTED_REPLICATES <- 20 # beyond it, their legend takes half of a plot, and numbers hide the colours of distances
 NAME_PT <- 9
 AXIS_PT <- 360 # the length of an axis
-MULTIQC_ROWS <- 100
 
 # ---- tables ------------------------------------------------------------------------------------------
 
@@ -36,28 +35,6 @@ significant_tests <- function(tests, fdr) {
 }
 
 write_table <- function(rows, path) write.table(rows, path, sep = "\t", quote = FALSE, row.names = FALSE)
-
-write_multiqc_table <- function(rows, path) {
-  header <- c(
-    "# id: significant_genes",
-    "# section_name: Significant genes",
-    sprintf("# description: The first %d of %d significant tests; all are in gene_exp.significant.tsv.",
-            min(nrow(rows), MULTIQC_ROWS), nrow(rows)),
-    "# plot_type: table"
-  )
-  rows <- head(rows, MULTIQC_ROWS)
-  test <- make.unique(paste(gene_label(rows), rows$sample_1, rows$sample_2), sep = "_")
-  writeLines(header, path)
-  shown <- cbind(test = test, rows[c("locus", "value_1", "value_2", "log2_fold_change", "p_value", "q_value")])
-  # a gene that one condition lacks has an infinite fold change, for which MultiQC has no colour and dies
-  absent <- is.infinite(rows$log2_fold_change)
-  if (any(absent)) {
-    present <- ifelse(rows$log2_fold_change > 0, rows$sample_2, rows$sample_1)
-    shown$only_in <- ifelse(absent, present, NA)
-  }
-  shown[] <- lapply(shown, function(column) if (is.numeric(column)) ifelse(is.finite(column), column, NA) else column)
-  suppressWarnings(write.table(shown, path, sep = "\t", quote = FALSE, row.names = FALSE, na = "", append = TRUE))
-}
 
 gene_label <- function(tests) ifelse(tests$gene == "-", tests$gene_id, tests$gene)
 
@@ -170,9 +147,6 @@ main <- function(arguments) {
   tests <- read_tests(source)
   significant <- significant_tests(tests, fdr)
   write_table(significant, file.path(folder, "gene_exp.significant.tsv"))
-  if (nrow(significant) > 0) {
-    write_multiqc_table(significant, file.path(folder, "multiqc", "significant_genes_mqc.tsv"))
-  }
 
   cuff <- readCufflinks(source, rebuild = TRUE)
   conditions <- unique(c(tests$sample_1, tests$sample_2))

@@ -1,6 +1,6 @@
-"""Loci that the Cufflinks tools passed over, in one list, counted for the MultiQC page, and warned of.
+"""Loci that the Cufflinks tools passed over, in one list, counted by sample, and warned of.
 
-    skipped_loci.py --most N [--compared CUFFDIFF_FOLDER] --loci LIST.tsv --log LOG < SAMPLES.tsv > TABLE_mqc.tsv
+    skipped_loci.py --most N [--compared CUFFDIFF_FOLDER] --loci LIST.tsv --log LOG < SAMPLES.tsv > COUNTS.tsv
 
 SAMPLES.tsv has a sample a line, and the GTF of what Cufflinks assembled nothing of, where it assembled. Cuffquant says
 nothing of what it skips: it is in its CXB file, and shows in Cuffdiff's table of replicates as HIDATA. In Cuffdiff's
@@ -18,13 +18,6 @@ from typing import NamedTuple
 SKIPPED, TOO_MANY = "skipped", "HIDATA"
 STATUSES = (TOO_MANY, "LOWDATA", "FAIL")
 NAMED = 3  # loci in a warning
-MULTIQC_HEADER = (
-    "# id: skipped_loci",
-    "# section_name: Loci without a result",
-    "# description: Loci of which Cufflinks assembled nothing, and genes that were not counted (of a sample) or not "
-    "tested (of two conditions), by Cuffdiff's status. results/skipped_loci/skipped_loci.tsv names them.",
-    "# plot_type: table",
-)
 
 
 class Locus(NamedTuple):
@@ -67,17 +60,14 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
-def table(found: Iterable[Locus], samples: Iterable[str], assembled: bool, compared: Iterable[str] | None) -> str:
-    """The table for MultiQC; what was not looked at is empty."""
+def table(found: Iterable[Locus], samples: Iterable[str], assembled: bool, compared: bool) -> str:
+    """The numbers of each sample; what was not looked at is empty."""
     counts = Counter((each.of, each.step, each.status) for each in found)
-    lines = [*MULTIQC_HEADER, "\t".join(["Sample", "not assembled", *STATUSES])]
+    lines = ["\t".join(["sample_name", "not assembled", *STATUSES])]
     for sample in samples:
         skipped = str(counts[sample, "assemble", SKIPPED]) if assembled else ""
-        counted = ["" if compared is None else str(counts[sample, "quantify", status]) for status in STATUSES]
+        counted = [str(counts[sample, "quantify", status]) if compared else "" for status in STATUSES]
         lines.append("\t".join([sample, skipped, *counted]))
-    for pair in compared or ():
-        tested = (str(counts[pair, "differential_expression", status]) for status in STATUSES)
-        lines.append("\t".join([pair, "", *tested]))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -109,14 +99,10 @@ def _counted(loci: list[Locus]) -> str:
 
 
 def report(samples: Mapping[str, str], folder: Path | None, most: int) -> tuple[list[Locus], str, list[str]]:
-    """The loci, the table for MultiQC, and warnings; `samples` have the path of their GTF, or none."""
+    """The loci, the numbers of each sample, and warnings; `samples` have the path of their GTF, or none."""
     found = [locus for sample, gtf in samples.items() if gtf for locus in unassembled(sample, Path(gtf))]
-    compared = None
-    if folder:
-        found += uncompared(folder)
-        tests = rows(folder / "gene_exp.diff")
-        compared = dict.fromkeys(f"{row['sample_1']} vs {row['sample_2']}" for row in tests)
-    return found, table(found, samples, any(samples.values()), compared), warnings(found, most)
+    found += uncompared(folder) if folder else []
+    return found, table(found, samples, any(samples.values()), bool(folder)), warnings(found, most)
 
 
 def main(argv: list[str]) -> None:
