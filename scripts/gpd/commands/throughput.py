@@ -15,7 +15,7 @@ from gpd.errors import Interrupted
 if TYPE_CHECKING:
     from gpd.lab.runner import StudyPlan
 
-GO_ON = "the runs that have ended are kept, and this one {}: the same command goes on"
+GO_ON = "the runs that have ended are kept, and this one is run again from its start: the same command goes on"
 
 app = typer.Typer(
     cls=Subcommands, no_args_is_help=True, help="Measure how many samples a day this machine runs, for many N."
@@ -96,5 +96,4 @@ def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -
     except Interrupted as interrupted:
         if any(plan.study.folder.glob(f"*/{single_run.RECORD}")):
             write()
-        then = "is continued if it is a repeat" if plan.study.continue_runs else "is run again from its start"
-        raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON.format(then)) from interrupted
+        raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted

@@ -188,7 +188,7 @@ def counted_records(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Return the records of one study that are in its statistics."""
     every = list(records)
     counted = counted_runs(record.spec for record in every)
-    return [record for record in every if record.spec.name in counted and not record.continued]
+    return [record for record in every if record.spec.name in counted]
 
 
 # ------------------------------------------------------------------------------------- what is compared

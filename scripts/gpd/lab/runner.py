@@ -456,7 +456,6 @@ def _setup(plan: StudyPlan, source: Source, lock: int) -> Setup:
         mem_mb=plan.mem_mb or (int(launcher.limits().memory_available_mib) if here else None),
         placement=plan.placement,
         keep_results=plan.study.keep_results,
-        continue_runs=plan.study.continue_runs,
         lock=lock,
         options=(*source.options, *from_conda, *prefix),
     )
@@ -650,8 +649,8 @@ def estimates_s(plan: StudyPlan, wanted: Sequence[RunSpec]) -> list[float | None
     """
     walls: dict[tuple, dict[int, list[float]]] = {}
     for _, record in _finished(plan):
-        # which may have failed early, and is no configuration of the grid; or of which nobody saw a part
-        if not record.spec.alone and not record.spec.stream and not record.continued:
+        # a sample alone may have failed early, and is no configuration of the grid
+        if not record.spec.alone and not record.spec.stream:
             walls.setdefault(_alike(record.spec), {}).setdefault(record.spec.n, []).append(record.wall_s)
     return [_estimate_s(spec, walls.get(_alike(spec), {})) for spec in wanted]
 

@@ -16,9 +16,8 @@ from typing import Any
 from gpd.cluster import slurm
 from gpd.execution import workflow
 from gpd.files import open_plain, write_text
-from gpd.lab import continuing, disk, page_cache, provenance
+from gpd.lab import disk, page_cache, provenance
 from gpd.lab.batch import BatchWorkload
-from gpd.lab.continuing import Begun
 from gpd.lab.placement import mark
 from gpd.lab.pool import Source, lay_out
 from gpd.lab.snakemake_process import (
@@ -146,8 +145,7 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         if spec.stream
         else BatchWorkload(spec, setup, folder, inputs)
     )
-    begun = _begin(spec, setup, folder, workload, continuing.digest(spec, setup.settings, inputs, own))
-    run_id = begun.run
+    run_id = _begin(spec, folder, workload)
     _note(setup.folder, spec, run_id, BEGAN)
     here = setup.placement is None
     with scratch_folder(folder) as scratch:
@@ -159,7 +157,6 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
         node = host.look({"work": folder, "temp": scratch}) if here else None
         _refuse_other_machine(setup.folder, node)
         began, start = time.monotonic(), datetime.now(UTC)
-        begun = begun.begin(folder, node, start)
         cpus = usable_cpus(spec) if here else None
         of_mode = ENVIRONMENT.get(spec.mode, {}) if setup.source.ours else {}
         environment = {"GPD_RUN": run_id, **of_mode, **Binding.parse(spec.binding).variables}
@@ -174,7 +171,6 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
     for each in ended:
         if spec.step or each.idle:  # without a single job it is no failed sample, but a fault to be mended
             refuse_failed(each.finished, each.attempts, each.folder)
-    (folder / continuing.BEGUN).unlink(missing_ok=True)  # going on would not mend what is damaged
     left = workload.left(ended)
     kept = whole_sum(each.mib for each in left)
     cpu_s = round(sum(each.finished.cpu.own_s + each.finished.cpu.below_s for each in ended), 2)
@@ -213,21 +209,18 @@ def _run(spec: RunSpec, setup: Setup, folder: Path, changed: Changed) -> None:
     if not setup.keep_results:  # logs, ledger and configuration stay in any case
         for each in ended:
             remove_results(each, setup.source)
-    write_record(folder / RECORD, begun.marked(record))
+    write_record(folder / RECORD, record)
     _note(setup.folder, spec, run_id, ENDED)
 
 
-def _begin(spec: RunSpec, setup: Setup, folder: Path, workload: Workload, digest: str | None) -> Begun:
-    """Begin a run in a folder made anew, or go on in that of one that was cut off, where the study allows it."""
-    if setup.continue_runs and (former := continuing.former(folder, digest)):
-        _clear_scratch(folder)
-        return former
+def _begin(spec: RunSpec, folder: Path, workload: Workload) -> str:
+    """Begin a run in a folder made anew, whatever was cut off in it. Return the mark of its jobs' records."""
     clear(folder)
     folder.mkdir(parents=True)
     write_text(folder / SPEC, json.dumps(spec.to_dict(), indent=2) + "\n")
     workload.lay_out()
     # a launcher that is killed may leave its record to a later one, which then writes it here
-    return Begun(run=f"{spec.name}-{secrets.token_hex(4)}", digest=digest)
+    return f"{spec.name}-{secrets.token_hex(4)}"
 
 
 def _refuse_other_machine(study: Path, here: Host | None) -> None:
@@ -253,18 +246,13 @@ def write_record(path: Path, record: RunRecord | StudyRecord) -> None:
 
 def clear(folder: Path) -> None:
     """Remove a run that was cut off, and its scratch folder elsewhere."""
-    _clear_scratch(folder)
-    if folder.exists():
-        shutil.rmtree(folder)
-
-
-def _clear_scratch(folder: Path) -> None:
     scratch = folder / SCRATCH
     target = scratch.readlink() if scratch.is_symlink() else Path()
     # in a study from elsewhere the link may lead to anything
     if str(target.parent) == tempfile.gettempdir() and target.name.startswith(SCRATCH_PREFIX):
         shutil.rmtree(target, ignore_errors=True)
-    scratch.unlink(missing_ok=True)
+    if folder.exists():
+        shutil.rmtree(folder)
 
 
 @contextmanager

@@ -43,7 +43,6 @@ class Setup:
 
     `settings` is that part of a run's record; `lock` a descriptor that everything started here inherits; `options`
     are Snakemake's. `placement` is there where Slurm places the jobs, and `mem_mb` where they are on this machine.
-    `continue_runs`: a repeat that was cut off goes on where it was.
     """
 
     folder: Path
@@ -54,7 +53,6 @@ class Setup:
     lock: int
     options: tuple[str, ...] = ()
     placement: Placement | None = None
-    continue_runs: bool = False
 
     @property
     def pipeline(self) -> str:

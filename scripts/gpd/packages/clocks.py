@@ -63,7 +63,7 @@ def seconds(earlier, later) -> float:
 
 def _of_run(record: RunRecord, lines: Lines) -> Iterator[str]:
     name, wall_s = record.spec.name, record.wall_s
-    if not record.continued and abs((between_s := seconds(record.start, record.end)) - wall_s) > TOLERANCE_S:
+    if abs((between_s := seconds(record.start, record.end)) - wall_s) > TOLERANCE_S:
         yield f"{name}: {number(between_s)} s from start to end, and a wall time of {number(wall_s)} s"
     counted_s, threads = record.cpu_s, record.host and (record.host.usable_threads or record.host.threads)
     if counted_s is None or not threads:

@@ -147,8 +147,7 @@ def _ended_by_budget(plan: StudyRecord, found: Recomputed, missing: Sequence[Run
     if plan.study.budget_s is None or any(spec.seeking or spec.warm_up for spec in missing):
         return False
     spent_s = sum(record.wall_s for record in found.tables.records)
-    done = [*found.counted, *(record for record in found.tables.records if record.continued)]
-    ended = Counter((record.spec.curve_key, record.spec.n) for record in done)
+    ended = Counter((record.spec.curve_key, record.spec.n) for record in found.counted)
     # streams come last, and once
     of_plan = {(spec.curve_key, spec.n): ended[spec.curve_key, spec.n] for spec in missing if not spec.stream}
     longest = max((record.wall_s for record in found.counted), default=0.0)
@@ -223,23 +222,6 @@ def chosen(found: Recomputed) -> Found:
     doubts += [f"{name}: that it was begun is not recorded" for name in runs if name not in of_runs]
     wrong += _went_on(found)
     return verdict(wrong, [f"{counted(len(runs), 'run')}, each begun once, and every run counts"], doubts)
-
-
-def continued(found: Recomputed) -> Found:
-    """A run that was cut off and continued says so: it began several times. To cut slow ones off flatters a mean."""
-    times = {start.run: start.times for start in found.starts or ()}
-    wrong = [
-        f"{record.spec.name}: began {counted(times[record.run], 'time')}, and its record has "
-        f"{counted(record.starts, 'start')}"
-        for record in found.tables.records
-        if record.run in times and (times[record.run] > 1) != record.continued
-    ]
-    doubts = [
-        f"{record.spec.name}: was cut off and continued, and what would have come of it whole nobody knows"
-        for record in found.tables.records
-        if record.continued
-    ]
-    return verdict(wrong, ["no run was continued"], doubts)
 
 
 def _went_on(found: Recomputed) -> Iterator[str]:

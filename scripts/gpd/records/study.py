@@ -172,7 +172,6 @@ class Study:
         Mapping[Mode, PathName], _must_be(f"shared, independent, cluster or stream, each with a folder, {_A_PATH}")
     ] = field(default_factory=PROFILES.copy)
     keep_results: Annotated[bool, _must_be("true or false")] = False
-    continue_runs: Annotated[bool, _must_be("true or false")] = False
 
     def profile_of(self, pipeline: PipelineName, mode: Mode) -> PathName:
         """The profile of a pipeline's runs in a mode."""
@@ -237,16 +236,12 @@ class StudyRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """One time that a run was begun. `run` is the mark of that run; `ended` is None where it was broken off.
-
-    One that was cut off and continued keeps its mark: it began as many `times`.
-    """
+    """One time that a run was begun. `run` is the mark of that run; `ended` is None where it was broken off."""
 
     name: FileName
     run: Name
     began: Time | None = None
     ended: Time | None = None
-    times: int = 0
 
 
 def read_study_record(folder: Path) -> StudyRecord | None:
@@ -276,12 +271,9 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
             warnings.warn(f"{place}: left out: it was cut off as it was written", StartsWarning, stacklevel=2)
             continue
         start = _converted(place, document, Start)
-        known = found.get((start.name, start.run), replace(start, times=0))
+        known = found.get((start.name, start.run), start)
         found[start.name, start.run] = replace(
-            known,
-            began=known.began or start.began,
-            ended=known.ended or start.ended,
-            times=known.times + (start.began is not None),
+            known, began=known.began or start.began, ended=known.ended or start.ended
         )
     return tuple(found.values())
 

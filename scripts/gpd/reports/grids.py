@@ -371,20 +371,6 @@ def failure_grid(samples: Iterable[SampleRow]) -> Grid | None:
     return Grid("Samples that failed", heads, (group(texts),), figures=False) if texts else None
 
 
-# ------------------------------------------------------------------------------------------ continued runs
-
-
-def continued_grid(runs: Iterable[RunRow]) -> Grid | None:
-    """What is known of runs that were cut off and continued; None where none was."""
-    texts = [
-        (run.run, str(run.starts), f"{run.succeeded} of {run.samples}", number(run.cpu_s))
-        for run in runs
-        if run.starts > 1
-    ]
-    heads = ("continued run", "starts", "succeeded", "CPU s")
-    return Grid("Continued after they were cut off, in no mean", heads, (group(texts),)) if texts else None
-
-
 # ------------------------------------------------------------------------------------------ agreement
 
 

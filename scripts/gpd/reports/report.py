@@ -17,7 +17,6 @@ from gpd.records.run import RunRecord
 from gpd.records.run_spec import STREAM, CurveKey
 from gpd.reports.grids import (
     MOST_FAILURES,
-    continued_grid,
     counted_in,
     daily_of,
     disagreement_grid,
@@ -88,7 +87,6 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
         sections=(
             *(_pipeline(pipeline, curve_keys, tables, references) for pipeline in pipelines),
             *_streams(tables),
-            *_continued(tables),
             Section("Failures", _about_failures(tables), grids=_present(failure_grid(tables.samples))),
             Section(
                 "Output agreement",
@@ -125,14 +123,6 @@ def _streams(tables: Tables) -> tuple[Section, ...]:
     grids = stream_grids(tables.streams)
     notes = tuple(note for grid in grids for note in grid.notes)
     return (Section("Streams", ABOUT_STREAMS, grids=grids, lines=notes),) if grids else ()
-
-
-def _continued(tables: Tables) -> tuple[Section, ...]:
-    about = (
-        "These runs were cut off, and went on where they were: how long they would have taken nobody knows. Their "
-        "outputs, failures and CPU seconds are right."
-    )
-    return tuple(Section("Continued", about, grids=(grid,)) for grid in _present(continued_grid(tables.runs)))
 
 
 def _present(*grids: Grid | None) -> tuple[Grid, ...]:
@@ -192,7 +182,7 @@ def _short_of_budget(tables: Tables) -> str:
     short = [
         configuration
         for configuration in tables.configurations
-        if (stats := repeats.stats(configuration)).done < wanted.wanted(stats)
+        if (stats := repeats.stats(configuration)).ended < wanted.wanted(stats)
     ]
     which = counted(len(short), "configuration")
     return f"The budget of {tables.plan.study.budget} ended before all repeats of {which} were made." if short else ""

@@ -165,8 +165,7 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     machines = machines_of(runs)
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.spec.pipeline])
-        is_counted = run.spec.name in counted and not run.record.continued
-        yield rows.rows_of_run(run, of_run, why, counted=is_counted, machine=machines[run.spec.name])
+        yield rows.rows_of_run(run, of_run, why, counted=run.spec.name in counted, machine=machines[run.spec.name])
 
 
 def _check_whole(run: Run, of_run: Iterable[Outcome]) -> None:

@@ -103,9 +103,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
     seeking: Annotated[
         bool, means("Whether it sought the N to measure, with one run each; such runs are in no figure.")
     ]
-    counted: Annotated[
-        bool, means("In statistics: no warm-up, search, sample alone, first draw, stream, continued run.")
-    ]
+    counted: Annotated[bool, means("In statistics: no warm-up, search, sample alone, first draw, stream.")]
 
     curve_key = property(_curve_key)
 
@@ -225,7 +223,6 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     fraction: Fraction
     samples_per_genome: SamplesPerGenome
     cached: Annotated[Real, means("Share of reads and reference in the page cache at the start; empty: not known.")]
-    starts: Annotated[int, means("How often it began: above 1 it was cut off and continued, and is in no mean.")]
     samples: Annotated[int, means("Samples that the run was given.", "samples")]
     succeeded: Annotated[int, means("Samples that succeeded.", "samples")]
     failed: Annotated[int, means("Samples that failed.", "samples")]
@@ -321,7 +318,6 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     fraction: Fraction
     samples_per_genome: SamplesPerGenome
     repeats: Annotated[int, means("Repeats that ended and count.", "runs")]
-    continued: Annotated[int, means("Repeats that were cut off and continued: in no figure.", "runs")]
     failed: Annotated[int, means("Samples that failed, over all repeats.", "samples")]
     failed_data: FailedForData
     genomes_per_day: Annotated[Estimate, GENOMES]

@@ -4,7 +4,6 @@ Here is every figure of a study computed. A sum leaves out what is not known: no
 together with its launcher.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -193,7 +192,7 @@ def _run(
     every, attempts = [attempt for _, attempt in jobs], [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     makespan_s = span_s(attempts) if run.one_clock else record.wall_s
-    if run.spec.stream or record.continued:  # whose start and end are in no figure
+    if run.spec.stream:  # whose start and end are in no figure
         makespan_s = None
     threads = usable_threads(record, every)
     sums = {name: _over_known(fsum, attempts, name) for name in SUMMED}
@@ -214,7 +213,6 @@ def _run(
         cache=run.spec.cache,
         fraction=run.spec.fraction,
         samples_per_genome=run.spec.samples_per_genome,
-        starts=record.starts,
         samples=len(outcomes),
         succeeded=len(whole),
         failed=len(outcomes) - len(whole),
@@ -302,20 +300,13 @@ def _peak_mib(attempts: Sequence[Attempt]) -> float:
 
 
 def configurations(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
-    """The statistics over the repeats of each configuration that count; different machines are not pooled.
-
-    How many were continued stands beside them.
-    """
+    """The statistics over the repeats of each configuration that count; different machines are not pooled."""
 
     def place(row: RunRow) -> tuple:
         return tuple((value is None, value or "") for value in (getattr(row, name) for name in CONFIGURATION))
 
-    every = list(runs)
-    continued = Counter(place(row) for row in every if row.starts > 1)
-    counted = sorted((row for row in every if row.counted), key=place)
-    pooled = [
-        structs.replace(configuration(list(own)), continued=continued[key]) for key, own in groupby(counted, key=place)
-    ]
+    counted = sorted((row for row in runs if row.counted), key=place)
+    pooled = [configuration(list(own)) for _, own in groupby(counted, key=place)]
     return [
         structs.replace(configuration, node_efficiency=_node_efficiency(configuration, pooled))
         for configuration in pooled
@@ -343,7 +334,6 @@ def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
         **{name: getattr(runs[0], name) for name in CONFIGURATION},
         **means,
         repeats=len(runs),
-        continued=0,
         failed=sum(run.failed for run in runs),
         failed_data=sum(run.failed_data for run in runs),
         node_efficiency=None,
