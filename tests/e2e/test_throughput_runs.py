@@ -311,20 +311,9 @@ def check_streams(study: Path, tables: Tables) -> None:
 def test_a_stream_keeps_n_samples_in_flight(twice: Twice) -> None:
     tables = streamed(twice.lab, "full", window="0.6m", window_warm_up="0.1m")
     (full,) = tables.streams
-    assert full.completed >= LEAST_ENDS and full.busy_share > 0.9 and full.wait_median_s is None
+    assert full.completed >= LEAST_ENDS and full.busy_share > 0.9
     assert full.started > full.n and not tables.configurations
     check_streams(twice.lab.study.with_name("full"), tables)
-
-
-@pytest.mark.long
-def test_arrivals_are_shares_of_what_the_full_stream_gave(twice: Twice) -> None:
-    tables = streamed(twice.lab, "arrivals", window="2m", window_warm_up="0.4m", arrivals={"rate": [0.5]})
-    full, half = sorted(tables.streams, key=lambda row: row.arrivals_per_day or 0)
-    assert full.batches > 1 and full.genomes_per_day_low <= full.genomes_per_day <= full.genomes_per_day_high
-    assert half.share == 0.5 and half.arrivals_per_day == pytest.approx(full.genomes_per_day / 2)
-    assert half.busy_share < full.busy_share
-    assert half.wait_median_s <= half.wait_p95_s < half.result_p95_s
-    check_streams(twice.lab.study.with_name("arrivals"), tables)
 
 
 # ---- an outside clock, and a sample that fails while it runs -----------------------------------------

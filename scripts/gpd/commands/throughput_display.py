@@ -74,13 +74,10 @@ def _about_reads(plan: runner.StudyPlan) -> str:
 
 
 def _about_streams(plan: runner.StudyPlan) -> str:
-    """Say how long a stream takes, and how many follow from those that are known."""
+    """Say how long a stream takes."""
     lengths_s = plan.study.window_warm_up_s or 0, plan.study.window_s or 0
-    warm_up, window, whole = (timedelta(seconds=round(length_s)) for length_s in (*lengths_s, sum(lengths_s)))
-    says = f"stream: a window of {window} after a warm-up of {warm_up}, then what is in flight runs to its end"
-    follow = runner.streams_to_follow(plan)
-    more = f"; {follow} more of {whole} follow, with arrivals as shares of what the full ones give" if follow else ""
-    return f"{says}{more}"
+    warm_up, window = (timedelta(seconds=round(length_s)) for length_s in lengths_s)
+    return f"stream: a window of {window} after a warm-up of {warm_up}, then what is in flight runs to its end"
 
 
 def _left(plan: runner.StudyPlan) -> list[RunSpec]:

@@ -29,7 +29,7 @@ from gpd.records.run_spec import CLUSTER, INDEPENDENT, SHARED, STREAM, CurveKey,
 from gpd.records.study import AUTO, DESIGN, FILE, SECONDS, StudyRecord
 from gpd.statistics.saturation import Observation
 from gpd.statistics.stream import LEAST_BATCHES, LEAST_ENDS
-from gpd.tables import collect, repeats, search, streams
+from gpd.tables import collect, repeats, search
 from gpd.tables.collect import Tables
 from gpd.tables.columns import ConfigurationRow, SampleRow
 from gpd.tables.faults import DATA, LOAD
@@ -37,7 +37,6 @@ from gpd.tables.repeats import RepeatStats
 from gpd.text.formats import SECONDS_PER_DAY, number
 
 LOCK = ".lock"
-MOST_ARRIVALS = 10_000  # of samples in a window
 WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a run
 UNREACHED = (NO_JOB_RAN, NOT_FINISHED)  # causes of samples of which no job failed
 
@@ -204,7 +203,7 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
         yield "window: mode stream needs one, such as 30m"
     if settings.streams and not settings.concurrent_samples:
         yield "concurrent_samples: mode stream needs a list, such as [4]: no stream is sought"
-    unused = [name for name in ("window", "window_warm_up", "arrivals") if getattr(settings, name) is not None]
+    unused = [name for name in ("window", "window_warm_up") if getattr(settings, name) is not None]
     if unused and not settings.streams:
         yield f"{unused[0]}: it goes with mode stream: name that among the modes, or leave it out"
     batches = set(settings.modes) - {STREAM}
@@ -250,14 +249,6 @@ def _faults_of_streams(plan: StudyPlan) -> Iterator[str]:
                 f"window: {settings.window} is shorter than {LEAST_ENDS} samples of {pipeline}, "
                 f"which take {number(LEAST_ENDS / a_second)} s at the rate of the runs that have ended"
             )
-    for spec in plan.specs:
-        if spec.stream and spec.stream.per_day:
-            expected = spec.stream.per_day * spec.stream.window_s / SECONDS_PER_DAY
-            if not LEAST_ENDS <= expected <= MOST_ARRIVALS:
-                yield (
-                    f"arrivals: {number(spec.stream.per_day)} a day are {number(expected)} samples in a window of "
-                    f"{settings.window}: from {LEAST_ENDS} to {MOST_ARRIVALS:,} tell something"
-                )
 
 
 def short_windows(plan: StudyPlan) -> Iterator[str]:
@@ -285,19 +276,9 @@ def _rates(plan: StudyPlan) -> dict[PipelineName, float]:
 
 
 def _streams(plan: StudyPlan, bad: Mapping[str, Collection[str]]) -> Iterator[RunSpec]:
-    """The streams of a study, as far as they can be known. Raises StudyError as _tables() does."""
-    settings, folder = plan.study, plan.study.folder
-    wants_shares = settings.streams and settings.arrivals and settings.arrivals.rate
-    measured = streams.measured(_tables(folder).streams) if wants_shares and folder.is_dir() else {}
+    """The streams of a study."""
     for name, pool in plan.pools.items():
-        yield from study.streams(settings, name, pool, plan.cores, bad.get(name, ()), measured)
-
-
-def streams_to_follow(plan: StudyPlan) -> int:
-    """How many streams follow from full ones that have not ended: their arrivals are shares of what these give."""
-    full = [spec for spec in plan.specs if spec.stream and spec.stream.per_day is None]
-    known = [spec for spec in plan.specs if spec.stream and spec.stream.share is not None]
-    return len(full) * len(plan.study.arrivals.rate if plan.study.arrivals else ()) - len(known)
+        yield from study.streams(plan.study, name, pool, plan.cores, bad.get(name, ()))
 
 
 def refuse_changed(plan: StudyPlan) -> None:
@@ -330,8 +311,7 @@ def _run_now(plan: StudyPlan, before: RunSpec, bad: Collection[str]) -> RunSpec 
     if source is None or (before.n > len(pool) and before.stream is None):
         return None
     if before.stream:
-        per_day = before.stream.share, before.stream.per_day
-        return study.stream(plan.study, before.curve_key, before.n, pool, plan.cores, bad, *per_day)
+        return study.stream(plan.study, before.curve_key, before.n, pool, plan.cores, bad)
     if before.alone:
         return study.alone(plan.study, before.curve_key, before.samples[0], plan.cores)
     if before.seeking:

@@ -26,10 +26,10 @@ from gpd.records.run_spec import (
     RunSpec,
     StreamSpec,
 )
-from gpd.records.study import OF_OURS, PROFILES, Arrivals, Pool, Sample, Study, Subsample
+from gpd.records.study import OF_OURS, PROFILES, Pool, Sample, Study, Subsample
 from gpd.statistics.saturation import Observation, around, find_saturation, next_n
 from gpd.tables.repeats import RepeatStats, rule
-from gpd.text.formats import SECONDS_PER_DAY, visible
+from gpd.text.formats import visible
 
 SATURATION = "saturation"
 MOST_VALUES = 10_000  # of the settings
@@ -77,9 +77,8 @@ def _values(given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[str]]:
                 faults.append(f"{key}: {given[key]!r}: names one twice")
     for name, pool in values.get("pipelines", {}).items():
         faults += _faults_of_pool(name, pool, given["pipelines"][name])
-    for name, known in (("arrivals", Arrivals), ("subsample", Subsample)):
-        if values.get(name):
-            faults += _unknown(name, given[name], known)
+    if values.get("subsample"):
+        faults += _unknown("subsample", given["subsample"], Subsample)
     return values, faults
 
 
@@ -98,7 +97,7 @@ def _faults_of_pool(name: str, pool: Pool, given: Mapping[Any, Any]) -> Iterator
 def _unknown(
     where: str,
     given: Mapping[Any, Any],
-    kind: type[Study | Pool | Arrivals | Subsample],
+    kind: type[Study | Pool | Subsample],
     only: Collection[str] = (),
 ) -> Iterator[str]:
     known = [field.name for field in fields(kind) if not only or field.name in only]
@@ -320,52 +319,23 @@ def alone(study: Study, line: CurveKey, sample: str, cores: int) -> RunSpec:
 
 
 def streams(
-    study: Study,
-    pipeline: PipelineName,
-    pool: Sequence[Sample],
-    cores: int,
-    bad: Collection[str],
-    measured: Mapping[tuple[CurveKey, int], float],
+    study: Study, pipeline: PipelineName, pool: Sequence[Sample], cores: int, bad: Collection[str]
 ) -> Iterator[RunSpec]:
-    """The streams of a pipeline: the full ones, then those that samples arrive in, as far as these can be known.
-
-    `measured` are the genomes a day of the full streams that have ended, of which arrivals are shares.
-    """
-    modes: list[Mode] = [STREAM] if study.streams else []
-    for line in _curves(study, pipeline, modes):
+    """The streams of a pipeline, one for each curve and N."""
+    for line in _curves(study, pipeline, [STREAM] if study.streams else []):
         for n in study.concurrent_samples:
             yield stream(study, line, n, pool, cores, bad)
-    wanted = study.arrivals or Arrivals()
-    for line, n in ((line, n) for line in _curves(study, pipeline, modes) for n in study.concurrent_samples):
-        for of_full in wanted.rate if measured.get((line, n)) else ():
-            yield stream(study, line, n, pool, cores, bad, of_full, of_full * measured[line, n])
-        for per_day in wanted.per_day:
-            yield stream(study, line, n, pool, cores, bad, None, per_day)
 
 
 def stream(
-    study: Study,
-    line: CurveKey,
-    n: int,
-    pool: Sequence[Sample],
-    cores: int,
-    bad: Collection[str] = (),
-    share: float | None = None,
-    per_day: float | None = None,
+    study: Study, line: CurveKey, n: int, pool: Sequence[Sample], cores: int, bad: Collection[str] = ()
 ) -> RunSpec:
-    """The run that keeps n samples in flight, or as many of those that arrive; samples with bad data are left out."""
+    """The run that keeps n samples in flight; samples with bad data are left out."""
     names = sorted(sample.name for sample in pool)
     good = tuple(name for name in names if name not in bad)
-    load = "full" if per_day is None else f"daily{_digits(per_day)}" if share is None else f"load{_digits(100 * share)}"
-    window = StreamSpec(
-        warm_up_s=study.window_warm_up_s or 0.0, window_s=study.window_s or 0.0, share=share, per_day=per_day
-    )
-    made = _run(study, line, load, good or tuple(names), cores, n, window)
+    window = StreamSpec(warm_up_s=study.window_warm_up_s or 0.0, window_s=study.window_s or 0.0)
+    made = _run(study, line, "full", good or tuple(names), cores, n, window)
     return replace(made, repeat=1, left_out=tuple(name for name in names if good and name in bad))
-
-
-def _digits(value: float) -> str:
-    return f"{value:.12g}".replace("+", "")
 
 
 def drawn(spec: RunSpec) -> Iterator[str]:
@@ -373,20 +343,6 @@ def drawn(spec: RunSpec) -> Iterator[str]:
     dice = random.Random(f"{spec.seed}/{spec.pipeline}/stream")
     while True:
         yield from dice.sample(spec.samples, len(spec.samples))
-
-
-def arrivals_s(spec: RunSpec, stream: StreamSpec) -> Iterator[float]:
-    """When samples arrive in a stream, since its start, up to the end of its window: at random, a Poisson process.
-
-    Streams of the same seed differ in the length of the gaps alone.
-    """
-    dice, now_s = random.Random(f"{spec.seed}/{spec.pipeline}/arrivals"), 0.0
-    a_second = (stream.per_day or 0.0) / SECONDS_PER_DAY
-    while a_second:
-        now_s += dice.expovariate(1.0) / a_second
-        if now_s > stream.end_s:
-            return
-        yield round(now_s, 6)
 
 
 def copy_name(sample: str, number: int) -> str:

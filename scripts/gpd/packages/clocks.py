@@ -43,8 +43,8 @@ def doubts(record: RunRecord, lines: Lines) -> Iterator[str]:
     for place, line in lines:
         if line.end and line.recorded and (late_s := seconds(line.end, line.recorded)) > LATE_S:
             yield f"{place}: {line.rule}: was recorded {number(late_s)} s after its end"
-    if record.spec.mode == CLUSTER or (record.spec.stream and record.spec.stream.per_day):
-        return  # where nobody arrives nobody is at work
+    if record.spec.mode == CLUSTER:
+        return
     spans = ((line.start.timestamp(), line.end.timestamp()) for _, line in lines if line.start and line.end)
     idle_s = record.wall_s - covered_s(spans)
     if idle_s > max(IDLE_S, IDLE * record.wall_s):

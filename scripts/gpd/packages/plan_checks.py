@@ -18,7 +18,6 @@ from gpd.tables import repeats, search
 from gpd.tables.columns import ConfigurationRow, RunRow, StreamRow
 from gpd.tables.faults import DATA
 from gpd.tables.repeats import LEAST, RepeatStats, relative
-from gpd.tables.streams import measured as measured_streams
 from gpd.text.formats import counted, listed, percent
 
 MOST_RUNS = 10_000  # of a plan
@@ -36,9 +35,7 @@ def precision(found: Recomputed) -> Found:
     rows: list[tuple[ConfigurationRow | StreamRow, RepeatStats, str]] = [
         (row, repeats.stats(row), "") for row in found.tables.configurations
     ]
-    # of samples that arrive the rate is given, and claims nothing of the machine
-    full = [row for row in found.tables.streams if row.arrivals_per_day is None]
-    rows += [(row, _stats(row), f"{row.batches} batches of its window") for row in full]
+    rows += [(row, _stats(row), f"{row.batches} batches of its window") for row in found.tables.streams]
     for row, stats, parts in rows:
         share = relative(stats.mean, stats.half_width)
         error = "no interval" if share is None else f"95% interval \u00b1 {percent(share)}"
@@ -119,11 +116,10 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
 
 
 def _streams_of(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
-    """The streams of a list of N, with arrivals by what the full ones gave."""
-    full = measured_streams(found.tables.streams)
+    """The streams of a list of N."""
     for pipeline in plan.study.pipelines:
         pool, bad = plan.pools.get(pipeline, ()), _left_out_of_streams(found, pipeline)
-        own = study.streams(plan.study, pipeline, pool, plan.cores, bad, full)
+        own = study.streams(plan.study, pipeline, pool, plan.cores, bad)
         for total, spec in enumerate(own, 1):
             _check_bounds(total, total * len(pool))
             yield spec

@@ -1,4 +1,4 @@
-"""Whether a stream's record is one: samples as the seed draws them, when they arrive, never more at once than it says.
+"""Whether a stream's record is one: samples as the seed draws them, always as many at once as it says.
 
 When a sample started and ended is by a clock of its own; the jobs of its ledger have theirs, and lie within. Pure.
 """
@@ -16,7 +16,6 @@ from gpd.records.run import Passage, RunRecord
 from gpd.text.formats import number
 
 REFILLED_S = 10.0  # in which a sample follows another that has ended
-ROUNDING_S = 1e-5
 Lines = Sequence[tuple[Place, Attempt]]
 
 
@@ -53,19 +52,16 @@ def contradictions(record: RunRecord, lines: Lines) -> Iterator[str]:
     names = [study.copy_name(sample, number) for number, sample in enumerate(drawn, 1)]
     if [one.name for one in served] != names or [one.way.copy_of for one in served] != drawn:
         yield f"{name}: its samples are not those that the seed draws"
-    arrivals = list(islice(study.arrivals_s(spec, stream), len(served) + 1)) if stream.per_day else [None] * len(served)
-    if [one.way.arrived_s for one in served] != arrivals:
-        yield f"{name}: its samples did not arrive when the seed lets them"
     for one in served:
-        if (one.way.arrived_s or 0.0) > one.way.started_s + ROUNDING_S or one.way.started_s > one.way.ended_s:
-            yield f"{name}: {one.name} started before it arrived, or ended before it started"
+        if one.way.started_s > one.way.ended_s:
+            yield f"{name}: {one.name} ended before it started"
     if any(later.way.started_s < earlier.way.started_s - TOLERANCE_S for earlier, later in pairwise(served)):
-        yield f"{name}: its samples were not served first come, first served"
-    yield from _at_once(record, served, stream.end_s, full=stream.per_day is None)
+        yield f"{name}: its samples did not start in the order in which they are drawn"
+    yield from _at_once(record, served, stream.end_s)
     yield from _jobs(record, served, lines)
 
 
-def _at_once(record: RunRecord, served: Sequence[Served], end_s: float, full: bool) -> Iterator[str]:
+def _at_once(record: RunRecord, served: Sequence[Served], end_s: float) -> Iterator[str]:
     """Hold how many were at work at any time against N."""
     n, name = record.spec.n, record.spec.name
     changes = sorted([*((one.way.started_s, 1) for one in served), *((one.way.ended_s, -1) for one in served)])
@@ -73,7 +69,7 @@ def _at_once(record: RunRecord, served: Sequence[Served], end_s: float, full: bo
     for (moment_s, change), (next_s, _) in pairwise([*changes, (end_s, 0)]):
         at_work += change
         most = max(most, at_work)
-        if full and at_work < n:
+        if at_work < n:
             short_s = max(short_s, min(next_s, end_s) - moment_s)
     if most > n:
         yield f"{name}: says {n} samples at once, and {most} were at work"

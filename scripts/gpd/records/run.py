@@ -31,6 +31,7 @@ YEARS = range(1971, 9000)  # of a run
 PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}|copies/[1-9][0-9]{0,6}")
 REMEDY = "remove the run's folder, and it is run again"
 CONTINUED = "it was cut off and continued by an earlier version, and counts in no figure"
+ARRIVALS = "samples arrive at random in it, as in streams of earlier versions: streams are full now"
 
 
 class RecordError(GpdError):
@@ -39,13 +40,12 @@ class RecordError(GpdError):
 
 @dataclass(frozen=True, kw_only=True)
 class Passage:
-    """A sample's way through a stream: which of the run's it is a copy of, when it arrived, started and ended.
+    """A sample's way through a stream: which of the run's it is a copy of, when it started and ended.
 
-    By a clock that is never set, since the run's start; `arrived_s` is None where the stream is full and none waits.
+    By a clock that is never set, since the run's start.
     """
 
     copy_of: FileName
-    arrived_s: Amount | None = None
     started_s: Amount
     ended_s: Amount
 
@@ -225,3 +225,6 @@ def _refuse_gone(document: Mapping[str, Any]) -> None:
     """Raise ValueError for a run of a kind that an earlier version had, and whose figures would be read as others."""
     if document.get("starts") not in (None, 1):
         raise ValueError(CONTINUED)
+    stream = document.get("spec", document).get("stream") or {}
+    if stream.get("per_day") is not None:
+        raise ValueError(ARRIVALS)

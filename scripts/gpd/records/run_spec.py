@@ -73,20 +73,14 @@ class StepCopies:
 
 
 Seconds = Annotated[float, Meta(gt=0, le=1e8)]
-PerDay = Annotated[float, Meta(gt=0, le=1e6)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamSpec:
-    """A stream of samples: what ends in `window_s`, after `warm_up_s`, is measured.
-
-    `per_day` samples arrive a day, of which `share` of what the full stream gave; None: one starts when another ends.
-    """
+    """A stream of samples: what ends in `window_s`, after `warm_up_s`, is measured."""
 
     warm_up_s: Seconds
     window_s: Seconds
-    share: Annotated[float, Meta(gt=0, lt=1)] | None = None
-    per_day: PerDay | None = None
 
     @property
     def end_s(self) -> float:

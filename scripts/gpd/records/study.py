@@ -19,7 +19,7 @@ from gpd.records import old_names
 from gpd.records.binding import BindingName
 from gpd.records.decoding import Kind, parse
 from gpd.records.run import RecordError, Time
-from gpd.records.run_spec import CLUSTER, STREAM, AtLeastOne, CacheState, FileName, Mode, Name, PerDay, PipelineName
+from gpd.records.run_spec import CLUSTER, STREAM, AtLeastOne, CacheState, FileName, Mode, Name, PipelineName
 from gpd.text.formats import SECONDS_PER_DAY
 
 SCHEMA_VERSION: Final = 1
@@ -85,14 +85,6 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Arrivals:
-    """How many samples arrive at random: as a share of what the full stream gives (`rate`), or `per_day`."""
-
-    rate: tuple[Annotated[float, Meta(gt=0, lt=1)], ...] = ()
-    per_day: tuple[PerDay, ...] = ()
-
-
-@dataclass(frozen=True)
 class Subsample:
     """What part of each sample's reads is measured."""
 
@@ -154,10 +146,6 @@ class Study:
     window: Annotated[Duration | None, _must_be("a time such as 30m, 2h or 1d, or empty without mode stream")] = None
     window_warm_up: Annotated[
         Duration | None, _must_be("a time such as 10m, 2h or 1d, or empty for half of the window")
-    ] = None
-    arrivals: Annotated[
-        Arrivals | None,
-        _must_be("{rate: [0.5, 0.8]} in shares below 1 of the full stream, or {per_day: [100]}, or both"),
     ] = None
     seed: Annotated[int, _must_be("a whole number")] = 1
     cache: Annotated[CacheState, _must_be("as_is, warm or cold")] = "as_is"

@@ -298,14 +298,9 @@ def searched_curves(tables: Tables) -> list[CurveKey]:
 TOO_FEW = "no interval: too few samples ended in the window"
 
 
-def stream_grids(streams: Sequence[StreamRow]) -> tuple[Grid, ...]:
-    """What streams came to: those that were full, and those that samples arrived in."""
-    own = sorted(streams, key=lambda row: (row.pipeline, row.binding, row.n, row.arrivals_per_day or 0.0))
-    full = [row for row in own if row.arrivals_per_day is None]
-    return tuple(filter(None, (_full_grid(full), _arrivals_grid([row for row in own if row not in full]))))
-
-
-def _full_grid(full: Sequence[StreamRow]) -> Grid | None:
+def stream_grid(streams: Sequence[StreamRow]) -> Grid | None:
+    """What streams came to; None where there are none."""
+    full = sorted(streams, key=lambda row: (row.pipeline, row.binding, row.n))
     lines = [
         (
             f"{row.pipeline}, {describe_binding(row.binding)}",
@@ -323,37 +318,8 @@ def _full_grid(full: Sequence[StreamRow]) -> Grid | None:
     return Grid(caption, heads, (group(lines),), tuple(notes)) if lines else None
 
 
-def _arrivals_grid(served: Sequence[StreamRow]) -> Grid | None:
-    lines = [
-        (
-            f"{row.pipeline}, {describe_binding(row.binding)}",
-            str(row.n),
-            f"{number(row.arrivals_per_day)}{_of_full(row.share)}",
-            *(str(row.arrived), str(row.failed)),
-            Entry(number(row.wait_median_s), _in_brackets(row.wait_p95_s)),
-            Entry(number(row.result_median_s), _in_brackets(row.result_p95_s)),
-            *(_share(row.busy_share), str(row.waiting_at_end), "yes" if row.stable else "no"),
-        )
-        for row in served
-    ]
-    heads = (
-        *("stream", "N", "arrivals/day", "arrived", "failed", "waits, s", "to result, s"),
-        *("all N busy", "waiting at end", "stable"),
-    )
-    caption = f"Arrivals at random: medians (95th percentiles) of those that arrived in the window{measured_on(served)}"
-    return Grid(caption, heads, (group(lines),)) if lines else None
-
-
-def _of_full(share: float | None) -> str:
-    return "" if share is None else f" ({_share(share)} of full)"
-
-
 def _from_to(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"({number(low)}-{number(high)})"
-
-
-def _in_brackets(value: float | None) -> str:
-    return "" if value is None else f"({number(value)})"
 
 
 # ------------------------------------------------------------------------------------------- failures

@@ -28,7 +28,7 @@ from gpd.reports.grids import (
     search_grid,
     searched_curves,
     step_grids,
-    stream_grids,
+    stream_grid,
 )
 from gpd.reports.host_grid import busy_runs, cpu_names, host_grid, software_grid
 from gpd.reports.method import method_lines
@@ -112,17 +112,14 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
 
 
 ABOUT_STREAMS = (
-    "A sample starts when another ends, or when one arrives and there is room: first come, first served. Samples a day "
-    "are those that ended in the window, without ramp and tail; their 95% interval is by batch means. Waits and times "
-    "to result are medians with the 95th percentile, of those that arrived in the window. A queue is stable where "
-    "nobody waited at some time in the last third of the window. Samples are those of the pool, each drawn many times."
+    "A sample starts when another ends. Samples a day are those that ended in the window, without ramp and tail; their "
+    "95% interval is by batch means. What one takes is a median. Samples are those of the pool, each drawn many times."
 )
 
 
 def _streams(tables: Tables) -> tuple[Section, ...]:
-    grids = stream_grids(tables.streams)
-    notes = tuple(note for grid in grids for note in grid.notes)
-    return (Section("Streams", ABOUT_STREAMS, grids=grids, lines=notes),) if grids else ()
+    grid = stream_grid(tables.streams)
+    return (Section("Streams", ABOUT_STREAMS, grids=(grid,), lines=grid.notes),) if grid else ()
 
 
 def _present(*grids: Grid | None) -> tuple[Grid, ...]:

@@ -274,12 +274,9 @@ class StreamRow(OfRun, frozen=True, kw_only=True):
 
     fraction: Fraction
     samples_per_genome: SamplesPerGenome
-    share: Annotated[Real, means("Arrivals as a share of what the full stream gave; empty: it is full, or a number.")]
-    arrivals_per_day: Annotated[Real, means("Samples that arrive a day; empty: one starts when another ends.", "1/d")]
     warm_up_s: Annotated[float, means("How long it ran before its window.", "s")]
     window_s: Annotated[float, means("How long it was measured.", "s")]
     started: Annotated[int, means("Samples that were started, before and after the window, too.", "samples")]
-    arrived: Annotated[Count, means("Samples that arrived in the window; empty: a full stream.", "samples")]
     completed: Annotated[int, means("Samples that succeeded and ended in the window.", "samples")]
     failed: Annotated[int, means("Samples that failed and ended in the window; samples says why.", "samples")]
     genomes_per_day: Annotated[Real, means("24 h x completed / window.", "1/d")]
@@ -290,18 +287,9 @@ class StreamRow(OfRun, frozen=True, kw_only=True):
     batches: Annotated[int, means("Equal parts of the window, with about N completions each or more; at most 20.")]
     gigabases_per_day: Annotated[Real, means("24 h x gigabases of those completed / window.", "Gb/d")]
     human_30x_per_day: Annotated[Real, HUMAN]
-    wait_median_s: Annotated[Real, means("From arrival to start, median over those that arrived in the window.", "s")]
-    wait_p95_s: Annotated[Real, means("The same, 95th percentile.", "s")]
-    result_median_s: Annotated[
-        Real,
-        means("From arrival to end, median over those that succeeded; of a full stream from start to end.", "s"),
-    ]
+    result_median_s: Annotated[Real, means("From start to end, median over those that succeeded.", "s")]
     result_p95_s: Annotated[Real, means("The same, 95th percentile.", "s")]
     busy_share: Annotated[float, means("Share of the window in which all N were at work.")]
-    waiting_at_end: Annotated[Count, means("Samples that waited when the window ended.", "samples")]
-    stable: Annotated[
-        bool | None, means("Whether nobody waited at some time in the last third of the window; empty: a full stream.")
-    ]
 
 
 class ConfigurationRow(Struct, frozen=True, kw_only=True):
