@@ -89,7 +89,7 @@ def _specs(folder, settings, plan):
     while True:
         observed = search.observations(collect.collect(folder)) if written else {}
         pool = plan.pools["germline"]
-        specs = study.search(settings, "germline", pool, plan.cores, (), observed, {})
+        specs = study.search(settings, "germline", pool, plan.cores, observed, {})
         if not (left := [spec for spec in specs if spec.name not in written]):
             return
         written.add(left[0].name)

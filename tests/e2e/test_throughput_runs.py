@@ -425,7 +425,6 @@ def launcher_cpu_s(folder: Path) -> float:
 
 
 def test_a_sample_that_fails_is_named_and_counts_nothing(measured: Measured) -> None:
-    assert measured.ran.returncode == 0, measured.ran.stderr
     (run,) = measured.table("runs").itertuples()
     assert (run.samples, run.succeeded, run.failed) == (2, 1, 1)
     assert run.failures == "BAD: align: signal"
@@ -439,17 +438,17 @@ def test_a_sample_that_fails_is_named_and_counts_nothing(measured: Measured) -> 
     assert {tuple(output["samples"]) for output in record["outputs"]} == {("GOOD",)}
 
 
-def test_a_sample_that_fails_is_run_alone_to_see_whether_it_is_its_data(measured: Measured) -> None:
-    """The pool has no other sample to be drawn in its place, so that the figure is said to be of one with failures."""
+def test_a_study_stops_at_a_sample_that_fails_alone_too(measured: Measured) -> None:
     alone = "tuxedo-n1-shared-compact-alone-BAD"
     assert set(measured.lab.records()) == {measured.spec, alone}
     samples = measured.lab.table("samples").set_index(["run", "sample"])
     assert samples.loc[measured.spec, "BAD"].fault == samples.loc[alone, "BAD"].fault == "data"
-    (point,) = measured.lab.table("configurations").itertuples()
-    assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
+    assert measured.ran.returncode == 2
+    (line,) = measured.ran.stderr.splitlines()
+    assert "tuxedo: BAD has bad data, for it fails alone, too: align: " in line and "BAD_L1_R1.fq.gz" in line
+    assert line.endswith("drop it from the pool, and give the study another name")
     report = (measured.lab.study / "report.html").read_text()
     assert "Bad data, for they fail wherever drawn, alone too: BAD." in report
-    assert "samples a day of the samples that succeeded, while others failed" in report
 
 
 def test_reads_that_the_checks_refuse_stop_the_study_before_its_first_run(tmp_path: Path) -> None:

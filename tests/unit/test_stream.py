@@ -80,12 +80,12 @@ def test_all_are_busy_where_n_are_at_work():
 # ---- what they are -----------------------------------------------------------------------------------
 
 
-def test_a_stream_is_run_once_for_each_n_without_samples_of_bad_data():
-    (full,) = study.streams(STREAMS, "germline", POOL, 4, ("S2",))
+def test_a_stream_is_run_once_for_each_n():
+    (full,) = study.streams(STREAMS, "germline", POOL, 4)
     assert full.name == "germline-n2-stream-compact-full"
-    assert (full.n, full.samples, full.left_out) == (2, ("S1", "S3"), ("S2",))
+    assert (full.n, full.samples) == (2, ("S1", "S2", "S3"))
     assert (full.stream.warm_up_s, full.stream.window_s, full.profile) == (60, 600, "profiles/throughput")
-    assert not list(study.streams(replace(STREAMS, modes=("shared",)), "germline", POOL, 4, ()))
+    assert not list(study.streams(replace(STREAMS, modes=("shared",)), "germline", POOL, 4))
 
 
 def test_samples_are_drawn_again_and_again_each_once_before_any_twice():
@@ -230,7 +230,7 @@ def write_streams(path, modes, **settings):
     changed |= {"profiles": SETTINGS.profiles | {"stream": "profiles/throughput"}}
     folder = write_study(path, **changed | settings)
     plan = collect.read_study_record(folder)
-    specs = study.streams(plan.study, "germline", plan.pools["germline"], plan.cores, ())
+    specs = study.streams(plan.study, "germline", plan.pools["germline"], plan.cores)
     for number, spec in enumerate(specs):
         streaming.write(folder, spec, START + timedelta(hours=5 + number))
     return folder

@@ -85,7 +85,7 @@ def measure(plan: "StudyPlan", console: Console) -> int:
 def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -> list[str]:
     """Run what is left of a study, shown live; the names of runs that failed.
 
-    Where a signal ends it, what has ended is written before Interrupted is raised.
+    Where a signal or bad data ends it, what has ended is written before Interrupted or BadDataError is raised.
     """
     from gpd.commands import throughput_display
     from gpd.lab import runner, single_run
@@ -97,3 +97,6 @@ def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -
         if any(plan.study.folder.glob(f"*/{single_run.RECORD}")):
             write()
         raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted
+    except runner.BadDataError:
+        write()
+        raise

@@ -12,7 +12,7 @@ from gpd.pipelines import PIPELINES
 from gpd.records.binding import describe_binding, is_unbound
 from gpd.records.host import TRAITS, Host
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import CLUSTER, MODES, CurveKey, counted_runs
+from gpd.records.run_spec import CLUSTER, MODES, CurveKey
 from gpd.text.formats import counted, some
 
 # what may differ between two studies if it is asked for
@@ -186,9 +186,7 @@ def _changed_inputs(named: Named) -> list[Difference]:
 
 def counted_records(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Return the records of one study that are in its statistics."""
-    every = list(records)
-    counted = counted_runs(record.spec for record in every)
-    return [record for record in every if record.spec.name in counted]
+    return [record for record in records if record.spec.counts]
 
 
 # ------------------------------------------------------------------------------------- what is compared

@@ -34,7 +34,7 @@ from gpd.tables.collect import Tables
 from gpd.tables.columns import ConfigurationRow, SampleRow
 from gpd.tables.faults import DATA, LOAD
 from gpd.tables.repeats import RepeatStats
-from gpd.text.formats import SECONDS_PER_DAY, number
+from gpd.text.formats import SECONDS_PER_DAY, listed, number
 
 LOCK = ".lock"
 WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a run
@@ -55,6 +55,10 @@ MADE_WITH_BY_RUN = {
     "binding": "binding",
     "job_names": "list of steps, or wildcard",
 }
+
+
+class BadDataError(StudyError):
+    """Samples of a pool that fail for their data, a line each; the runs that have ended are kept."""
 
 
 @dataclass(frozen=True)
@@ -84,20 +88,16 @@ class StudyPlan:
     @property
     def specs(self) -> list[RunSpec]:
         """The runs whose N is known; of a search those that have ended, and those that follow from them."""
-        return self.without(_bad_samples(_failed(self)))
-
-    def without(self, bad: Mapping[str, Collection[str]]) -> list[RunSpec]:
-        """The runs whose N is known, where these samples of each pipeline have bad data."""
         if self.steps:
             return list(self.steps)
         seen = _repeats_so_far(self) if self.study.repeats == AUTO else {}
         if self.study.concurrent_samples:
-            return [*study.grid(self.study, self.pools, self.cores, bad, seen), *_streams(self, bad)]
+            return [*study.grid(self.study, self.pools, self.cores, seen), *_streams(self)]
         observed, left = _sought(self.study.folder), budget_of(self)
         return [
             spec
             for name, pool in self.pools.items()
-            for spec in study.search(self.study, name, pool, self.cores, bad.get(name, ()), observed, seen, left.seeks)
+            for spec in study.search(self.study, name, pool, self.cores, observed, seen, left.seeks)
         ]
 
     @property
@@ -275,10 +275,10 @@ def _rates(plan: StudyPlan) -> dict[PipelineName, float]:
     return rates
 
 
-def _streams(plan: StudyPlan, bad: Mapping[str, Collection[str]]) -> Iterator[RunSpec]:
+def _streams(plan: StudyPlan) -> Iterator[RunSpec]:
     """The streams of a study."""
     for name, pool in plan.pools.items():
-        yield from study.streams(plan.study, name, pool, plan.cores, bad.get(name, ()))
+        yield from study.streams(plan.study, name, pool, plan.cores)
 
 
 def refuse_changed(plan: StudyPlan) -> None:
@@ -293,7 +293,7 @@ def refuse_changed(plan: StudyPlan) -> None:
                 )
     for folder, record in finished:
         before = record.spec
-        spec = _run_now(plan, before, before.left_out)
+        spec = _run_now(plan, before)
         names = [field.name for field in fields(RunSpec)] if spec else []
         if changed := [name for name in names if getattr(before, name) != getattr(spec, name)]:
             raise StudyError(
@@ -302,8 +302,8 @@ def refuse_changed(plan: StudyPlan) -> None:
             )
 
 
-def _run_now(plan: StudyPlan, before: RunSpec, bad: Collection[str]) -> RunSpec | None:
-    """What a finished run would be by the settings of now, were these samples `bad`; None: there is no such run."""
+def _run_now(plan: StudyPlan, before: RunSpec) -> RunSpec | None:
+    """What a finished run would be by the settings of now; None: there is no such run."""
     if plan.steps:
         return next((spec for spec in plan.steps if spec.name == before.name), None)
     source = plan.sources.get(before.pipeline)
@@ -311,14 +311,14 @@ def _run_now(plan: StudyPlan, before: RunSpec, bad: Collection[str]) -> RunSpec 
     if source is None or (before.n > len(pool) and before.stream is None):
         return None
     if before.stream:
-        return study.stream(plan.study, before.curve_key, before.n, pool, plan.cores, bad)
+        return study.stream(plan.study, before.curve_key, before.n, pool, plan.cores)
     if before.alone:
         return study.alone(plan.study, before.curve_key, before.samples[0], plan.cores)
     if before.seeking:
-        return study.seek(plan.study, before.curve_key, before.n, pool, plan.cores, bad)
+        return study.seek(plan.study, before.curve_key, before.n, pool, plan.cores)
     numbered = WARM_UP.search(before.name)
     warm_up = int(numbered[1]) if numbered else 0
-    return study.spec(plan.study, before.curve_key, before.n, before.repeat, pool, plan.cores, bad, warm_up)
+    return study.spec(plan.study, before.curve_key, before.n, before.repeat, pool, plan.cores, warm_up)
 
 
 def _refuse_other(plan: StudyPlan, pipeline: str, settings: Settings) -> None:
@@ -329,7 +329,7 @@ def _refuse_other(plan: StudyPlan, pipeline: str, settings: Settings) -> None:
     for folder, record in _finished(plan):
         if record.spec.pipeline != pipeline:
             continue
-        spec = _run_now(plan, record.spec, record.spec.left_out)
+        spec = _run_now(plan, record.spec)
         own = single_run.made_with(spec, plan.sources[spec.pipeline]) if spec else {}
         pairs = [
             *((name, getattr(record.settings, key), getattr(settings, key)) for key, name in MADE_WITH.items()),
@@ -444,14 +444,14 @@ def _setup(plan: StudyPlan, source: Source, lock: int) -> Setup:
 def _next(plan: StudyPlan, pipeline: PipelineName, passed_over: Collection[str] = ()) -> RunSpec | None:
     """The next run: what failed samples ask for comes before what is planned; None where nothing is left.
 
-    It follows from the records alone, so that a study that was interrupted goes on as if it had not been.
+    It follows from the records alone, so that a study that was interrupted goes on as if it had not been. Raises
+    BadDataError where a sample has bad data.
     """
     failed = _failed(plan)
-    bad = _bad_samples(failed)
-    own = bad.get(pipeline, frozenset())
-    planned = [spec for spec in plan.without(bad) if spec.pipeline == pipeline]
-    after = _after_failures(plan, [row for row in failed if row.pipeline == pipeline], own)
-    left = (spec for spec in chain(after, planned) if not single_run.is_finished(plan.study.folder, spec))
+    _refuse_bad_data(plan, failed)
+    planned = [spec for spec in plan.specs if spec.pipeline == pipeline]
+    alone = _alone(plan, [row for row in failed if row.pipeline == pipeline])
+    left = (spec for spec in chain(alone, planned) if not single_run.is_finished(plan.study.folder, spec))
     spec = next((spec for spec in left if spec.name not in passed_over), None)
     return spec if spec is not None and budget_of(plan).begins(spec) else None
 
@@ -459,17 +459,26 @@ def _next(plan: StudyPlan, pipeline: PipelineName, passed_over: Collection[str] 
 # ---- samples that failed -----------------------------------------------------------------------------
 
 
-def _bad_samples(failed: Iterable[SampleRow]) -> dict[str, frozenset[str]]:
-    """The samples of each pipeline that have bad data, as far as runs that have ended tell."""
-    bad: dict[str, set[str]] = {}
-    for row in failed:
-        if row.fault == DATA:
-            bad.setdefault(row.pipeline, set()).add(row.sample)
-    return {pipeline: frozenset(samples) for pipeline, samples in bad.items()}
+def _refuse_bad_data(plan: StudyPlan, failed: Iterable[SampleRow]) -> None:
+    """Raise BadDataError with a line for each sample that fails for its data: no figure may be of runs with it."""
+    bad = {(row.pipeline, row.sample): row for row in failed if row.fault == DATA and row.pipeline in plan.sources}
+    if bad:
+        raise BadDataError("\n".join(_about_bad_data(plan, row) for row in bad.values()))
 
 
-def _after_failures(plan: StudyPlan, failed: Sequence[SampleRow], bad: Collection[str]) -> Iterator[RunSpec]:
-    """What runs with failed samples ask for: to run a sample alone, and to draw others for those with bad data.
+def _about_bad_data(plan: StudyPlan, row: SampleRow) -> str:
+    """Say which sample it is, what it came to, which files it has, and what to do."""
+    source = pool_files.drawn_from(plan.study, plan.sources[row.pipeline])
+    reads = listed([str(path) for path in source.reads(row.sample)])
+    return (
+        f"{row.pipeline}: {row.sample} has bad data, for it fails alone, too: {row.failed_step}: {row.message} "
+        f"(log: {plan.study.folder / row.run / (row.log or '')}; reads: {reads}): "
+        "drop it from the pool, and give the study another name"
+    )
+
+
+def _alone(plan: StudyPlan, failed: Sequence[SampleRow]) -> Iterator[RunSpec]:
+    """The runs that tell whether samples that failed beside others fail alone, too.
 
     One sample that failed for the load tells enough of a run. What compares conditions can't run a sample alone.
     """
@@ -482,11 +491,10 @@ def _after_failures(plan: StudyPlan, failed: Sequence[SampleRow], bad: Collectio
         if before.alone or not _is_wanted(plan, before):
             continue
         line = before.curve_key
-        if not plan.sources[line.pipeline].needs_conditions and not any(row.fault == LOAD for row in rows):
-            suspects = [row.sample for row in rows if row.fault is None and row.cause not in UNREACHED]
-            yield from (study.alone(plan.study, line, each, plan.cores) for each in suspects if each not in ran_alone)
-        if spec := _run_now(plan, before, bad):
-            yield spec
+        if plan.sources[line.pipeline].needs_conditions or any(row.fault == LOAD for row in rows):
+            continue
+        suspects = [row.sample for row in rows if row.fault is None and row.cause not in UNREACHED]
+        yield from (study.alone(plan.study, line, each, plan.cores) for each in suspects if each not in ran_alone)
 
 
 def _is_wanted(plan: StudyPlan, before: RunSpec) -> bool:
@@ -597,14 +605,11 @@ def expected(plan: StudyPlan) -> list[RunSpec]:
     """
     if plan.steps or plan.study.concurrent_samples:
         return plan.specs
-    bad = _bad_samples(_failed(plan))
     observed, left, specs = _sought(plan.study.folder), budget_of(plan), []
     seen = _repeats_so_far(plan) if plan.study.repeats == AUTO else {}
     for name, pool in plan.pools.items():
         while True:
-            found = list(
-                study.search(plan.study, name, pool, plan.cores, bad.get(name, ()), observed, seen, left.seeks)
-            )
+            found = list(study.search(plan.study, name, pool, plan.cores, observed, seen, left.seeks))
             last = found[-1] if found else None
             (seconds,) = estimates_s(plan, [last]) if last is not None and last.seeking else [None]
             if last is None or seconds is None or last.n in observed.get(last.curve_key, {}):

@@ -192,21 +192,18 @@ def grid(
     study: Study,
     pools: Mapping[PipelineName, Sequence[Sample]],
     cores: int,
-    bad: Mapping[str, Collection[str]] | None = None,
     seen: Mapping[tuple[CurveKey, int], RepeatStats] | None = None,
 ) -> list[RunSpec]:
     """The runs whose N is known before the first is run, in the order in which they are run; `cores` are a node's.
 
-    `bad` names the samples of each pipeline that are known to have bad data; `seen` says what repeats that have ended
-    came to: by that `repeats: auto` says how many there are to be.
+    `seen` says what repeats that have ended came to: by that `repeats: auto` says how many there are to be.
     """
     specs: list[RunSpec] = []
     for pipeline in study.pipelines:
-        pool, known = pools[pipeline], (bad or {}).get(pipeline, ())
-        configurations = list(product(curves(study, pipeline), study.concurrent_samples))
+        pool, configurations = pools[pipeline], list(product(curves(study, pipeline), study.concurrent_samples))
         for number in range(1, study.warm_up + 1 if configurations else 1):
-            specs.append(spec(study, *configurations[0], 0, pool, cores, known, warm_up=number))
-        specs += block(study, configurations, pool, cores, known, seen or {})
+            specs.append(spec(study, *configurations[0], 0, pool, cores, warm_up=number))
+        specs += block(study, configurations, pool, cores, seen or {})
     return specs
 
 
@@ -215,7 +212,6 @@ def block(
     configurations: Sequence[tuple[CurveKey, int]],
     pool: Sequence[Sample],
     cores: int,
-    bad: Collection[str],
     seen: Mapping[tuple[CurveKey, int], RepeatStats],
 ) -> Iterator[RunSpec]:
     """The repeats of a pipeline's configurations: each repeat of all of them comes before the next repeat of any.
@@ -230,7 +226,7 @@ def block(
         dice = random.Random(f"{study.seed}/{configurations[0][0].pipeline}/{repeat}/order")
         order = dice.sample(configurations, len(configurations))
         yield from (
-            spec(study, *configuration, repeat, pool, cores, bad)
+            spec(study, *configuration, repeat, pool, cores)
             for configuration in order
             if repeat <= wanted[configuration]
         )
@@ -241,7 +237,6 @@ def search(
     pipeline: PipelineName,
     pool: Sequence[Sample],
     cores: int,
-    bad: Collection[str],
     observed: Mapping[CurveKey, Mapping[int, Observation]],
     seen: Mapping[tuple[CurveKey, int], RepeatStats],
     affords: Callable[[Sequence[RunSpec]], bool] = lambda specs: True,
@@ -252,21 +247,21 @@ def search(
     and nothing else. Once all curves have been sought, the N around the best of each are measured as one block. A curve
     is sought no further where what is left of a budget no longer `affords` that and the block.
     """
-    lines, limit = list(curves(study, pipeline)), len(pool) - len(bad)
+    lines = list(curves(study, pipeline))
     for number in range(1, study.warm_up + 1):
-        yield spec(study, lines[0], 1, 0, pool, cores, bad, warm_up=number)
+        yield spec(study, lines[0], 1, 0, pool, cores, warm_up=number)
     sought: dict[CurveKey, list[Observation]] = {line: [] for line in lines}
     for line, found in sought.items():
-        while limit and (n := next_n(found, limit, study.precision)) is not None:
-            next_one = seek(study, line, n, pool, cores, bad)
+        while pool and (n := next_n(found, len(pool), study.precision)) is not None:
+            next_one = seek(study, line, n, pool, cores)
             if n not in observed.get(line, {}):
-                if found and not affords([next_one, *block(study, _to_measure(study, sought), pool, cores, bad, {})]):
+                if found and not affords([next_one, *block(study, _to_measure(study, sought), pool, cores, {})]):
                     break
                 yield next_one
                 return
             yield next_one
             found.append(observed[line][n])
-    yield from block(study, _to_measure(study, sought), pool, cores, bad, seen)
+    yield from block(study, _to_measure(study, sought), pool, cores, seen)
 
 
 def _to_measure(study: Study, sought: Mapping[CurveKey, Sequence[Observation]]) -> list[tuple[CurveKey, int]]:
@@ -276,7 +271,7 @@ def _to_measure(study: Study, sought: Mapping[CurveKey, Sequence[Observation]]) 
 
 def _numbers_of(study: Study, line: CurveKey, sought: Mapping[CurveKey, Sequence[Observation]]) -> list[int]:
     """The N around a curve's best, and the best of the other curves, for they stand beside each other at the same N."""
-    most = max((seen.n for seen in sought[line] if not seen.overloaded), default=0)
+    most = max((seen.n for seen in sought[line] if seen.without_failures), default=0)
     best = {
         find_saturation(found, study.precision).best_n for other, found in sought.items() if other.nodes == line.nodes
     }
@@ -284,33 +279,18 @@ def _numbers_of(study: Study, line: CurveKey, sought: Mapping[CurveKey, Sequence
 
 
 def spec(
-    study: Study,
-    line: CurveKey,
-    n: int,
-    repeat: int,
-    pool: Sequence[Sample],
-    cores: int,
-    bad: Collection[str] = (),
-    warm_up: int = 0,
+    study: Study, line: CurveKey, n: int, repeat: int, pool: Sequence[Sample], cores: int, warm_up: int = 0
 ) -> RunSpec:
-    """The run of a curve at N, in one of its repeats; `warm_up` numbers those that come before them.
-
-    Where it would draw samples with bad data, it draws others, and its name says so.
-    """
+    """The run of a curve at N, in one of its repeats; `warm_up` numbers those that come before them."""
     when = f"warmup{warm_up}" if warm_up else f"r{repeat}"
-    samples, left_out = draw(pool, n, f"{study.seed}/{line.pipeline}/{when}", bad)
-    without = f"-without{len(left_out)}" if left_out else ""
-    drawn = _run(study, line, f"{when}{without}", samples, cores)
-    return replace(drawn, repeat=repeat, warm_up=bool(warm_up), left_out=left_out)
+    samples = draw(pool, n, f"{study.seed}/{line.pipeline}/{when}")
+    return replace(_run(study, line, when, samples, cores), repeat=repeat, warm_up=bool(warm_up))
 
 
-def seek(
-    study: Study, line: CurveKey, n: int, pool: Sequence[Sample], cores: int, bad: Collection[str] = ()
-) -> RunSpec:
+def seek(study: Study, line: CurveKey, n: int, pool: Sequence[Sample], cores: int) -> RunSpec:
     """The run that tells a search what a curve gives at N; it draws samples of its own."""
-    samples, left_out = draw(pool, n, f"{study.seed}/{line.pipeline}/seek", bad)
-    without = f"-without{len(left_out)}" if left_out else ""
-    return replace(_run(study, line, f"seek{without}", samples, cores), seeking=True, left_out=left_out)
+    samples = draw(pool, n, f"{study.seed}/{line.pipeline}/seek")
+    return replace(_run(study, line, "seek", samples, cores), seeking=True)
 
 
 def alone(study: Study, line: CurveKey, sample: str, cores: int) -> RunSpec:
@@ -318,24 +298,18 @@ def alone(study: Study, line: CurveKey, sample: str, cores: int) -> RunSpec:
     return replace(_run(study, line, f"alone-{sample}", (sample,), cores), alone=True)
 
 
-def streams(
-    study: Study, pipeline: PipelineName, pool: Sequence[Sample], cores: int, bad: Collection[str]
-) -> Iterator[RunSpec]:
+def streams(study: Study, pipeline: PipelineName, pool: Sequence[Sample], cores: int) -> Iterator[RunSpec]:
     """The streams of a pipeline, one for each curve and N."""
     for line in _curves(study, pipeline, [STREAM] if study.streams else []):
         for n in study.concurrent_samples:
-            yield stream(study, line, n, pool, cores, bad)
+            yield stream(study, line, n, pool, cores)
 
 
-def stream(
-    study: Study, line: CurveKey, n: int, pool: Sequence[Sample], cores: int, bad: Collection[str] = ()
-) -> RunSpec:
-    """The run that keeps n samples in flight; samples with bad data are left out."""
-    names = sorted(sample.name for sample in pool)
-    good = tuple(name for name in names if name not in bad)
+def stream(study: Study, line: CurveKey, n: int, pool: Sequence[Sample], cores: int) -> RunSpec:
+    """The run that keeps n samples in flight."""
     window = StreamSpec(warm_up_s=study.window_warm_up_s or 0.0, window_s=study.window_s or 0.0)
-    made = _run(study, line, "full", good or tuple(names), cores, n, window)
-    return replace(made, repeat=1, left_out=tuple(name for name in names if good and name in bad))
+    names = tuple(sorted(sample.name for sample in pool))
+    return replace(_run(study, line, "full", names, cores, n, window), repeat=1)
 
 
 def drawn(spec: RunSpec) -> Iterator[str]:
@@ -395,27 +369,16 @@ def _run(
     )
 
 
-def draw(
-    pool: Sequence[Sample], n: int, seed: str, bad: Collection[str] = ()
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def draw(pool: Sequence[Sample], n: int, seed: str) -> tuple[str, ...]:
     """N different samples at random, evenly from the conditions; those of a smaller N are among those of a larger.
 
     Whatever its mode and binding, a repeat's run draws the same samples, so that they can be compared pair by pair.
-    Where samples with `bad` data are drawn, it is drawn again without them, as long as there are enough others; which
-    were left out comes with the draw. Raises StudyError where the pool is too small.
+    Raises StudyError where the pool is too small.
     """
     if n > len(pool):
         raise StudyError(f"concurrent_samples: {n} is more than the {len(pool)} samples of the pool")
-    dice = random.Random(seed)
-    shuffled = dice.sample(sorted(pool, key=lambda sample: sample.name), len(pool))
-    left_out: list[str] = []
-    while len(pool) - len(left_out) >= n:
-        names = _first(n, [sample for sample in shuffled if sample.name not in left_out])
-        found = [name for name in names if name in bad]
-        if not found:
-            return names, tuple(left_out)
-        left_out += found
-    return _first(n, shuffled), ()
+    shuffled = random.Random(seed).sample(sorted(pool, key=lambda sample: sample.name), len(pool))
+    return _first(n, shuffled)
 
 
 def _first(n: int, samples: Sequence[Sample]) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
 from gpd.statistics.estimates import estimate
 from gpd.tables import repeats, search
 from gpd.tables.columns import ConfigurationRow, RunRow, StreamRow
-from gpd.tables.faults import DATA
 from gpd.tables.repeats import LEAST, RepeatStats, relative
 from gpd.text.formats import counted, listed, percent
 
@@ -101,34 +100,27 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
     seen = {(row.curve_key, row.n): repeats.stats(row) for row in found.tables.configurations}
     if plan.study.concurrent_samples:
-        yield from _of_grid(plan, found, seen)
-        yield from _streams_of(plan, found)
+        yield from _of_grid(plan, seen)
+        yield from _streams_of(plan)
         return
     observed, total, drawn = search.observations(found.tables), 0, 0
     for pipeline in plan.study.pipelines:
-        pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
+        pool = plan.pools.get(pipeline, ())
         # whether a budget was too short to seek any further, nobody can say afterwards
         goes_on = partial(_unlimited, plan)
-        for spec in study.search(plan.study, pipeline, pool, plan.cores, bad, observed, seen, goes_on):
+        for spec in study.search(plan.study, pipeline, pool, plan.cores, observed, seen, goes_on):
             total, drawn = total + 1, drawn + len(pool)
             _check_bounds(total, drawn)
             yield spec
 
 
-def _streams_of(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
+def _streams_of(plan: StudyRecord) -> Iterator[RunSpec]:
     """The streams of a list of N."""
     for pipeline in plan.study.pipelines:
-        pool, bad = plan.pools.get(pipeline, ()), _left_out_of_streams(found, pipeline)
-        own = study.streams(plan.study, pipeline, pool, plan.cores, bad)
-        for total, spec in enumerate(own, 1):
+        pool = plan.pools.get(pipeline, ())
+        for total, spec in enumerate(study.streams(plan.study, pipeline, pool, plan.cores), 1):
             _check_bounds(total, total * len(pool))
             yield spec
-
-
-def _left_out_of_streams(found: Recomputed, pipeline: str) -> set[str]:
-    """The samples that the streams of a pipeline did without: those that were known to be bad when they began."""
-    own = [record.spec.left_out for record in found.streams if record.spec.pipeline == pipeline]
-    return set(own[0]) & _bad_samples(found, pipeline) if own else set()
 
 
 def _unlimited(plan: StudyRecord, _: Sequence[RunSpec]) -> bool:
@@ -160,13 +152,11 @@ def _check_bounds(runs: int, drawn: int) -> None:
         raise StudyError(f"its runs draw from more than {MOST_DRAWN:,} names in all: they are not drawn again")
 
 
-def _of_grid(
-    plan: StudyRecord, found: Recomputed, seen: Mapping[tuple[CurveKey, int], RepeatStats]
-) -> Iterator[RunSpec]:
+def _of_grid(plan: StudyRecord, seen: Mapping[tuple[CurveKey, int], RepeatStats]) -> Iterator[RunSpec]:
     """The runs of a list of N. Raises StudyError."""
     settings, rule, total, drawn = plan.study, repeats.rule(plan.study), 0, 0
     for pipeline in settings.pipelines:
-        pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
+        pool = plan.pools.get(pipeline, ())
         curves = list(islice(study.curves(settings, pipeline), MOST_RUNS + 1))
         if len(curves) * len(settings.concurrent_samples) > MOST_RUNS:
             raise StudyError(TOO_MANY_RUNS)
@@ -180,15 +170,10 @@ def _of_grid(
         _check_bounds(total, drawn)
         n = settings.concurrent_samples[0]
         for warm in range(1, settings.warm_up + 1 if curves else 1):
-            yield study.spec(settings, curves[0], n, 0, pool, plan.cores, bad, warm_up=warm)
+            yield study.spec(settings, curves[0], n, 0, pool, plan.cores, warm_up=warm)
         for (key, n), times in wanted.items():
             for repeat in range(1, times + 1):
-                yield study.spec(settings, key, n, repeat, pool, plan.cores, bad)
-
-
-def _bad_samples(found: Recomputed, pipeline: str) -> set[str]:
-    """The samples that have bad data, which others were drawn for."""
-    return {one.sample for one in found.tables.samples if (one.pipeline, one.fault) == (pipeline, DATA)}
+                yield study.spec(settings, key, n, repeat, pool, plan.cores)
 
 
 def _unlike(one: RunSpec, other: RunSpec) -> list[str]:
@@ -225,14 +210,11 @@ def _went_on(found: Recomputed) -> Iterator[str]:
     if found.plan is None or found.plan.study.repeats != AUTO:
         return
     rule = repeats.rule(found.plan.study)
-    drawn_anew = {record.spec.name for record in found.tables.records if record.spec.left_out}
     of_configurations: dict[tuple[CurveKey, int], list[RunRow]] = {}
     for run in found.tables.runs:
         if run.counted:
             of_configurations.setdefault((run.curve_key, run.n), []).append(run)
     for (curve_key, n), own in of_configurations.items():
-        if any(run.run in drawn_anew for run in own):
-            continue  # what the first draws came to is in no figure
         daily = [run.genomes_per_day for run in sorted(own, key=lambda run: run.repeat)]
         for ended in range(1, len(daily)):
             if rule.wanted(RepeatStats.of(ended, estimate(daily[:ended]))) == ended:

@@ -31,6 +31,7 @@ YEARS = range(1971, 9000)  # of a run
 PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}|copies/[1-9][0-9]{0,6}")
 REMEDY = "remove the run's folder, and it is run again"
 CONTINUED = "it was cut off and continued by an earlier version, and counts in no figure"
+DRAWN_ANEW = "an earlier version drew it anew without samples of bad data: drop these from the pool"
 ARRIVALS = "samples arrive at random in it, as in streams of earlier versions: streams are full now"
 
 
@@ -225,6 +226,9 @@ def _refuse_gone(document: Mapping[str, Any]) -> None:
     """Raise ValueError for a run of a kind that an earlier version had, and whose figures would be read as others."""
     if document.get("starts") not in (None, 1):
         raise ValueError(CONTINUED)
-    stream = document.get("spec", document).get("stream") or {}
+    spec = document.get("spec", document)
+    stream = spec.get("stream") or {}
     if stream.get("per_day") is not None:
         raise ValueError(ARRIVALS)
+    if spec.get("left_out"):
+        raise ValueError(DRAWN_ANEW)

@@ -243,7 +243,7 @@ def configurations_grid(curve_key: CurveKey, configurations: Iterable[Configurat
     figures = _figures(own)
     rows: list[tuple[str | Entry, ...]] = [
         (
-            *(str(configuration.n), str(configuration.repeats), _failed_of(configuration)),
+            *(str(configuration.n), str(configuration.repeats), str(configuration.failed)),
             *(mean_entry(getattr(configuration, name)) for name in figures.values()),
             *(_share(configuration.node_efficiency) for _ in shares),
         )
@@ -262,14 +262,6 @@ def _figures(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:
         for head, name in CONFIGURATION_FIGURES.items()
         if human or name != "human_30x_per_day"
     }
-
-
-def _failed_of(configuration: ConfigurationRow) -> str:
-    return (
-        f"{configuration.failed} ({configuration.failed_data} for bad data)"
-        if configuration.failed_data
-        else str(configuration.failed)
-    )
 
 
 def _share(value: float | None) -> str:

@@ -155,7 +155,7 @@ def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Noti
         *_mixtures(records),
         _naming(f"The node was busy before the start of {counted(len(busy), 'run')}", busy),
         _naming(
-            "Bad data, for they fail wherever drawn, alone too", bad, ". Others took their place, where there were."
+            "Bad data, for they fail wherever drawn, alone too", bad, ". The study stopped: drop them from the pool."
         ),
         f"{counted(failed, 'sample')} failed; see Failures." if failed else "",
         _naming("Fewer samples than N ran at once, for the disk had no room", waited, " waited."),

@@ -38,10 +38,10 @@ def machine(name: str, tables: Tables) -> Machine:
     host = next((record.host for record in tables.records if record.host), None)
     watts, bandwidth = watts_and_bandwidth(tables.node)
     of_n = {n: [row for row in rows_of_curve if row.n == n] for n in sorted({int(row.n) for row in rows_of_curve})}
-    overloaded = [n for n, rows in of_n.items() if any(row.failed > row.failed_data for row in rows)]
-    runs = {n: whole for n, rows in of_n.items() if n not in overloaded and (whole := _whole(rows))}
+    with_failures = [n for n, rows in of_n.items() if any(row.failed for row in rows)]
+    runs = {n: whole for n, rows in of_n.items() if n not in with_failures and (whole := _whole(rows))}
     if not runs:
-        raise GpdError(f"{name}: at each N samples failed for the load; measure fewer at once")
+        raise GpdError(f"{name}: at each N samples failed; measure fewer at once")
     first, declared = rows_of_curve[0], _declared_mib(tables.jobs)
     drawn = {record.spec.name: watts for record in tables.records if (watts := _watts(record))}
     return Machine(
@@ -51,7 +51,7 @@ def machine(name: str, tables: Tables) -> Machine:
         sockets=host.sockets if host and host.virtual_machine == "none" else None,  # of others' processors, too
         cores=cores_of(first, host),
         measured=tuple(_measured(n, rows, declared, drawn) for n, rows in runs.items()),
-        n_failed=min(overloaded, default=None),
+        n_failed=min(with_failures, default=None),
         memory_mib=(host.memory_limit_mib or host.memory_mib) if host else None,
         watts=watts,
         bandwidth_mb_s=bandwidth,
@@ -79,8 +79,8 @@ def _curve(name: str, tables: Tables) -> list[RunRow]:
 
 
 def _whole(rows: Iterable[RunRow]) -> list[RunRow]:
-    """The runs without failures; one in which a sample had bad data was done earlier for it."""
-    return [row for row in rows if not row.failed and row.gigabases_per_day]
+    """The runs that have gigabases a day."""
+    return [row for row in rows if row.gigabases_per_day]
 
 
 def _gigabases(whole: RunRow) -> float:

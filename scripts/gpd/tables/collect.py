@@ -37,7 +37,7 @@ from gpd.records.ledger_check import Place, overlaps
 from gpd.records.node import NodeRecord
 from gpd.records.old_names import spec_paths
 from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
-from gpd.records.run_spec import CLUSTER, counted_runs
+from gpd.records.run_spec import CLUSTER
 from gpd.records.study import StudyRecord, read_starts, read_study_record
 from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, over_repeats, rows
@@ -161,11 +161,10 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     judged = [(run, outcomes(run, wanted[run.kind])) for run in runs]
     for run, of_run in judged:
         _check_whole(run, of_run)
-    evidence, counted = faults.gather(judged), counted_runs(run.spec for run in runs)
-    machines = machines_of(runs)
+    evidence, machines = faults.gather(judged), machines_of(runs)
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.spec.pipeline])
-        yield rows.rows_of_run(run, of_run, why, counted=run.spec.name in counted, machine=machines[run.spec.name])
+        yield rows.rows_of_run(run, of_run, why, counted=run.spec.counts, machine=machines[run.spec.name])
 
 
 def _check_whole(run: Run, of_run: Iterable[Outcome]) -> None:

@@ -67,7 +67,6 @@ SkuName = Annotated[Text, means("The processor's short name.")]
 MachineNumber = Annotated[
     Count, means("Which of the study's machines, from 1 in the order of their first runs; empty: of several, or none.")
 ]
-FailedForData = Annotated[int, means("Of these, those that failed for bad data.", "samples")]
 
 RunName = Annotated[str, means("The run: one configuration of the study's grid, one repeat of it, one folder.")]
 Repeat = Annotated[
@@ -103,7 +102,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
     seeking: Annotated[
         bool, means("Whether it sought the N to measure, with one run each; such runs are in no figure.")
     ]
-    counted: Annotated[bool, means("In statistics: no warm-up, search, sample alone, first draw, stream.")]
+    counted: Annotated[bool, means("In statistics: no warm-up, search, sample alone, stream.")]
 
     curve_key = property(_curve_key)
 
@@ -226,7 +225,6 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     samples: Annotated[int, means("Samples that the run was given.", "samples")]
     succeeded: Annotated[int, means("Samples that succeeded.", "samples")]
     failed: Annotated[int, means("Samples that failed.", "samples")]
-    failed_data: FailedForData
     failures: Annotated[Text, means("Each failed sample with its step and cause.")]
     makespan_s: Annotated[Real, MAKESPAN]
     wall_s: Annotated[Real, means("By a clock outside of the workflow, its start and end included.", "s")]
@@ -307,7 +305,6 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     samples_per_genome: SamplesPerGenome
     repeats: Annotated[int, means("Repeats that ended and count.", "runs")]
     failed: Annotated[int, means("Samples that failed, over all repeats.", "samples")]
-    failed_data: FailedForData
     genomes_per_day: Annotated[Estimate, GENOMES]
     gigabases_per_day: Annotated[Estimate, GIGABASES]
     human_30x_per_day: Annotated[Estimate, HUMAN]
@@ -323,7 +320,7 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     def observation(self) -> Observation:
         """What the search for the saturation point sees of it."""
         daily = self.genomes_per_day
-        return Observation(self.n, daily.mean, daily.se, self.failed, self.failed_data)
+        return Observation(self.n, daily.mean, daily.se, self.failed)
 
 
 CONFIGURATION = (  # what repeats that are pooled share

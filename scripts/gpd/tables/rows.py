@@ -25,7 +25,6 @@ from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.known import most_at_once, whole_sum
 from gpd.tables import streams
 from gpd.tables.columns import CONFIGURATION, ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
-from gpd.tables.faults import COHORT_DATA, DATA
 from gpd.text.cpu_lists import count_cpus
 from gpd.text.formats import SECONDS_PER_DAY
 
@@ -216,7 +215,6 @@ def _run(
         samples=len(outcomes),
         succeeded=len(whole),
         failed=len(outcomes) - len(whole),
-        failed_data=sum(fault in (DATA, COHORT_DATA) for fault in faults.values()),
         failures="; ".join(_describe(outcome) for outcome in outcomes if not outcome.succeeded) or None,
         makespan_s=makespan_s,
         genomes_per_day=a_day(len(whole), makespan_s),
@@ -335,7 +333,6 @@ def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
         **means,
         repeats=len(runs),
         failed=sum(run.failed for run in runs),
-        failed_data=sum(run.failed_data for run in runs),
         node_efficiency=None,
     )
 
