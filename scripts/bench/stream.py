@@ -20,8 +20,9 @@ from benches.measurements import Measurement
 from benches.runs import run_bench
 
 from gpd.commands import demo
-from gpd.lab import runner
+from gpd.lab import runner, study_plan
 from gpd.lab.runner import StudyCallbacks
+from gpd.lab.study_state import StudyPlan
 from gpd.machines import launcher
 from gpd.records.run_spec import SHARED, STREAM
 from gpd.tables import collect
@@ -32,7 +33,7 @@ COHORTS = {cohort.name: cohort for cohort in (MIDDLE, cohorts.TINY)}
 BATCH_REPEATS = 2
 
 
-def make_plan(cohort: str, folder: Path, arguments: argparse.Namespace) -> runner.StudyPlan:
+def make_plan(cohort: str, folder: Path, arguments: argparse.Namespace) -> StudyPlan:
     """Lay out the study over the pool in the folder."""
     COHORTS[cohort].write(folder / "pool", arguments.seed)
     config = folder / "pool" / cohorts.CONFIG
@@ -50,7 +51,7 @@ def make_plan(cohort: str, folder: Path, arguments: argparse.Namespace) -> runne
         "seed": arguments.seed,
     }
     (folder / "throughput.yaml").write_text(yaml.safe_dump(settings))
-    return runner.make_plan(folder / "throughput.yaml")
+    return study_plan.make_plan(folder / "throughput.yaml")
 
 
 def measure(cohort: str, folder: Path, arguments: argparse.Namespace) -> Iterator[Measurement]:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from recording import write_pool
 
-from gpd.lab import provenance, runner, single_run
+from gpd.lab import earlier_runs, provenance, runner, single_run, study_plan
 from gpd.lab.study import StudyError
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.run import RecordError, Settings
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for 
 
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PROVEN = [step for step in PIPELINES["germline"].steps if step in UNAVOIDABLE]
-SETTINGS = Settings(**dict.fromkeys(runner.MADE_WITH, "same") | {"tools": {}, "environment": {}})
+SETTINGS = Settings(**dict.fromkeys(earlier_runs.MADE_WITH, "same") | {"tools": {}, "environment": {}})
 OWN = {"profile_digest": "p", "binding": {"smt": False}}
-SILENT = runner.StudyCallbacks(lambda spec, title, plan: None, lambda sample, state: None, lambda spec, failed: None)
+SILENT = runner.StudyCallbacks(lambda spec, title, state: None, lambda sample, state: None, lambda spec, failed: None)
 MODES = {"shared": "compact", "independent": "none"}
 BAD = "S3"
 
@@ -85,7 +85,7 @@ class Lab:
         pools = {"germline": {"directory": str(pool)}}
         path = self.folder / "throughput.yaml"
         path.write_text(yaml.safe_dump(fixed | {"pipelines": pools} | changes))
-        return runner.make_plan(path)
+        return study_plan.make_plan(path)
 
     def run(self, **changes):
         plan = self.plan(**changes)
@@ -134,14 +134,14 @@ def test_a_study_stops_at_a_bad_sample_and_says_what_to_do(lab, mode, wanted):
     with pytest.raises(StudyError) as stopped:
         runner.run(plan, SILENT)
     (line,) = str(stopped.value).splitlines()
-    assert line.startswith(f"germline: {BAD} has bad data, for it fails alone, too: {PROVEN[0]}: tool_error (log: ")
+    assert line.startswith(f"germline: {BAD} fails alone, too: {PROVEN[0]}: tool_error (log: ")
     assert f"reads: {lab.folder}/pool/{BAD}.fq)" in line
-    assert line.endswith("drop it from the pool, and give the study another name")
+    assert "): drop it from the pool, and give the study another name; or mend" in line
     tables = collect.collect(plan.study.folder)
     assert faults(tables) == {(BAD, "data")}
     assert sum("alone" in name for name in lab.ran) <= 1
     before = list(lab.ran)
-    with pytest.raises(StudyError, match=f"{BAD} has bad data"):
+    with pytest.raises(StudyError, match=f"{BAD} fails alone, too"):
         runner.run(plan, SILENT)
     assert lab.ran == before, "nothing more is run"
 
@@ -201,7 +201,7 @@ def test_of_a_cohort_that_a_bad_sample_keeps_from_its_end_nobody_else_is_bad(lab
 
     monkeypatch.setattr(single_run, "run", run_run)
     plan = lab.plan(concurrent_samples=[2, 4], seed=1)
-    with pytest.raises(StudyError, match=f"{BAD} has bad data"):
+    with pytest.raises(StudyError, match=f"{BAD} fails alone, too"):
         runner.run(plan, SILENT)
     found = faults(collect.collect(plan.study.folder))
     assert {fault for _, fault in found} == {"data", "data_of_cohort"}

@@ -26,6 +26,7 @@ from gpd.commands.subcommands import Terminal
 from gpd.errors import GpdError
 from gpd.execution import run_lock
 from gpd.lab import study
+from gpd.lab.study_file import read_study
 from gpd.packages import read
 from gpd.packages.untrusted_json import check
 from gpd.pipelines import GERMLINE
@@ -121,7 +122,7 @@ def judge_settings(folder: Path):
         path = folder / "throughput.yaml"
         path.write_bytes(content)
         try:
-            found = study.read_study(path)
+            found = read_study(path)
             study.grid(found, dict.fromkeys(found.pipelines, POOL), cores=2)
         except GpdError as error:  # a line a fault
             return [visible(line) for line in str(error).split("\n")]

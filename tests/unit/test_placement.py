@@ -10,9 +10,11 @@ from recording import write_pool
 
 from gpd.cluster import slurm
 from gpd.execution import workflow
-from gpd.lab import placement, runner, single_run, snakemake_process, study
-from gpd.lab.study import Sample, StudyError
+from gpd.lab import placement, runner, single_run, snakemake_process, study, study_plan
+from gpd.lab.study import StudyError
+from gpd.lab.study_file import read_study
 from gpd.records.run_spec import CurveKey
+from gpd.records.study import Sample
 from gpd.tables import collect
 
 # what Slurm 22.05 prints of a node of two CPUs, one of which it keeps from jobs
@@ -104,7 +106,7 @@ def test_nodes_of_two_kinds_are_refused_where_both_are_wanted(monkeypatch):
 
 def test_each_number_of_nodes_is_a_curve_and_a_run_has_the_cores_of_all(settings, monkeypatch):
     place(monkeypatch, node("a"), node("b"))
-    plan = runner.make_plan(settings)
+    plan = study_plan.make_plan(settings)
     found = {spec.name: (spec.curve_key, spec.nodes, spec.cores, spec.threads) for spec in plan.specs}
     assert found == {
         f"germline-n2-cluster{count}-compact-r1": (
@@ -125,18 +127,18 @@ def test_each_number_of_nodes_is_a_curve_and_a_run_has_the_cores_of_all(settings
 def test_what_does_not_go_with_other_machines_is_refused(settings, changes, fault):
     settings.write_text(yaml.safe_dump(yaml.safe_load(settings.read_text()) | changes))
     with pytest.raises(StudyError, match=fault):
-        runner.read(settings)
+        study_plan.read(settings)
 
 
 def test_other_modes_have_one_node(tmp_path, settings):
-    own = study.read_study(settings)
+    own = read_study(settings)
     lines = study.curves(replace(own, modes=("shared", "independent")), "germline")
     assert {line.nodes for line in lines} == {1}
 
 
 def test_a_run_has_its_nodes_in_its_profile(settings, monkeypatch, tmp_path):
     place(monkeypatch, node("a"), node("b"))
-    plan = runner.make_plan(settings)
+    plan = study_plan.make_plan(settings)
     (spec,) = (spec for spec in plan.specs if spec.nodes == 1)
     process = snakemake_process.Process(tmp_path / "run", spec.samples)
     snakemake_process.set_up(process, spec, runner._setup(plan, plan.sources["germline"], -1))
@@ -149,7 +151,7 @@ def test_jobs_of_a_run_that_was_killed_end_before_its_run_is_run_again_and_so_wh
     settings, monkeypatch
 ):
     place(monkeypatch, node("a"), node("b"))
-    plan = runner.make_plan(settings)
+    plan = study_plan.make_plan(settings)
     ended = []
     monkeypatch.setattr(slurm, "end", ended.append)
 
@@ -192,7 +194,7 @@ def write_spec(folder: Path, spec, wall_s: float) -> None:
 
 def test_no_duration_is_taken_across_two_nodes(settings, monkeypatch):
     place(monkeypatch, node("a"), node("b"))
-    plan = runner.make_plan(settings)
+    plan = study_plan.make_plan(settings)
     for spec in plan.specs:
         write_spec(plan.study.folder, spec, wall_s=100.0 if spec.nodes == 1 else 80.0)
     tables = collect.collect(plan.study.folder)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpd.lab import study
+from gpd.lab.study_file import read_study
 from gpd.records.study import Sample
 from gpd.statistics.estimates import estimate
 from gpd.tables.repeats import LEAST, Repeats, RepeatStats, relative
@@ -74,7 +75,7 @@ def settings(tmp_path):
     path.write_text(
         "pipelines: {germline: {}}\nconcurrent_samples: [1, 2, 4]\nrepeats: auto\nmost_repeats: 7\nwarm_up: 0\n"
     )
-    return study.read_study(path)
+    return read_study(path)
 
 
 POOLS = {"germline": [Sample(f"S{number}") for number in range(1, 9)]}

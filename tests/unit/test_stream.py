@@ -19,14 +19,14 @@ from test_single_run import run, setup, snakemake  # noqa: F401
 
 from gpd.commands import report
 from gpd.errors import GpdError
-from gpd.lab import runner, study
 from gpd.lab import stream as stream_of_runs
-from gpd.lab.study import Sample
+from gpd.lab import study, study_plan
+from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.packages import checks, evidence, pack, plan_checks
 from gpd.packages.verdicts import FAILS, HOLDS
 from gpd.records.run import RecordError, read_run
 from gpd.records.run_spec import CurveKey
-from gpd.records.study import Pool, Study
+from gpd.records.study import Pool, Sample, Study
 from gpd.statistics import stream
 from gpd.statistics.stream import Sojourn, Window
 from gpd.tables import collect
@@ -110,7 +110,7 @@ def test_samples_are_drawn_again_and_again_each_once_before_any_twice():
 )
 def test_nonsense_is_refused_in_one_line(tmp_path, changes, line):
     with pytest.raises(GpdError, match=re.escape(line)) as refused:
-        runner.make_plan(settings(tmp_path, **changes))
+        study_plan.make_plan(settings(tmp_path, **changes))
     assert len(str(refused.value).splitlines()) == 1
 
 
@@ -122,17 +122,17 @@ def test_a_name_that_has_no_room_for_a_number_is_refused_before_anything_runs(tm
     with pytest.raises(
         GpdError, match=r"a name of 91 characters: mode stream adds .* so that 90 are the most"
     ) as refused:
-        runner.make_plan(path)
+        study_plan.make_plan(path)
     assert len(str(refused.value).splitlines()) == 1
 
 
 def test_a_window_that_will_tell_too_little_is_said_in_the_plan(streamed):
     """Its batches took 2 samples through in some minutes."""
     recorded = collect.read_study_record(streamed).study
-    plan = runner.StudyPlan(replace(recorded, directory=str(streamed.parent), name=streamed.name), {}, 2)
+    plan = StudyPlan(replace(recorded, directory=str(streamed.parent), name=streamed.name), {}, 2)
     long, short = (replace(plan, study=replace(plan.study, window=window)) for window in ("500h", "1m"))
-    assert not list(runner.short_windows(long))
-    (line,) = runner.short_windows(short)
+    assert not list(study_plan.short_windows(StudyState(long)))
+    (line,) = study_plan.short_windows(StudyState(short))
     assert re.fullmatch(
         r"window: 1m holds about [\d.]+ samples of germline at the rate of the runs that have ended: "
         r"for an interval with 2 at once set [\d.,]+m or more",

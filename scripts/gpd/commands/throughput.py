@@ -13,7 +13,7 @@ from gpd.commands.subcommands import Subcommands, print_lines, say, terminal
 from gpd.errors import Interrupted
 
 if TYPE_CHECKING:
-    from gpd.lab.runner import StudyPlan
+    from gpd.lab.study_state import StudyPlan
 
 GO_ON = "the runs that have ended are kept, and this one is run again from its start: the same command goes on"
 
@@ -33,9 +33,9 @@ def plan(
     Example: gpd throughput plan config/throughput.yaml
     """
     from gpd.commands import throughput_display
-    from gpd.lab import runner
+    from gpd.lab import study_plan
 
-    planned = runner.make_plan(settings)
+    planned = study_plan.make_plan(settings)
     if as_json:
         say(json.dumps(throughput_display.described(planned), indent=2))
     else:
@@ -55,10 +55,10 @@ def run(
     Example: gpd throughput run config/throughput.yaml
     """
     from gpd.commands import throughput_display
-    from gpd.lab import runner
+    from gpd.lab import runner, study_plan
     from gpd.lab.study import StudyError
 
-    planned = runner.make_plan(settings)
+    planned = study_plan.make_plan(settings)
     if dry_run:
         throughput_display.show_plan(planned, terminal())
         runner.check(planned.sources.values())
@@ -88,7 +88,7 @@ def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -
     Where a signal or bad data ends it, what has ended is written before Interrupted or BadDataError is raised.
     """
     from gpd.commands import throughput_display
-    from gpd.lab import runner, single_run
+    from gpd.lab import failed_samples, runner, single_run
 
     try:
         with throughput_display.follow(console) as callbacks:
@@ -97,6 +97,6 @@ def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -
         if any(plan.study.folder.glob(f"*/{single_run.RECORD}")):
             write()
         raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted
-    except runner.BadDataError:
+    except failed_samples.BadDataError:
         write()
         raise

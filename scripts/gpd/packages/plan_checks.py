@@ -1,17 +1,15 @@
 """Checks of the plan: is every run there, was none chosen, and are there enough repeats?"""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import islice
+from itertools import islice, product
 
 from gpd.lab import study
 from gpd.lab.study import StudyError
 from gpd.packages.evidence import Recomputed
 from gpd.packages.verdicts import FAILS, NO_PLAN, UNKNOWN, Found, at, verdict
 from gpd.records import old_names
-from gpd.records.run_spec import STREAM, CurveKey, RunSpec
+from gpd.records.run_spec import CurveKey, RunSpec
 from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
 from gpd.statistics.estimates import estimate
 from gpd.tables import repeats, search
@@ -69,7 +67,7 @@ def complete(found: Recomputed) -> Found:
     except (LookupError, ValueError) as error:
         return FAILS, [f"its plan contradicts itself: {error}"]
     left = [spec for spec in planned if spec.name not in ended]
-    by_budget = bool(left) and _ended_by_budget(plan, found, left)
+    by_budget = bool(left) and _ended_by_budget(plan, found, planned, left)
     missing = [] if by_budget else [spec.name for spec in left]
     wrong = [f"{name}: it is planned, and did not end" for name in missing]
     wrong += _not_copies(plan)
@@ -106,9 +104,7 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     observed, total, drawn = search.observations(found.tables), 0, 0
     for pipeline in plan.study.pipelines:
         pool = plan.pools.get(pipeline, ())
-        # whether a budget was too short to seek any further, nobody can say afterwards
-        goes_on = partial(_unlimited, plan)
-        for spec in study.search(plan.study, pipeline, pool, plan.cores, observed, seen, goes_on):
+        for spec in study.search(plan.study, pipeline, pool, plan.cores, observed, seen):
             total, drawn = total + 1, drawn + len(pool)
             _check_bounds(total, drawn)
             yield spec
@@ -123,25 +119,18 @@ def _streams_of(plan: StudyRecord) -> Iterator[RunSpec]:
             yield spec
 
 
-def _unlimited(plan: StudyRecord, _: Sequence[RunSpec]) -> bool:
-    return plan.study.budget_s is None
-
-
-def _ended_by_budget(plan: StudyRecord, found: Recomputed, missing: Sequence[RunSpec]) -> bool:
-    """Whether the first of the runs that are missing would have ended beyond the budget, and none is left out alone.
-
-    Repeats are run in rounds, so that no configuration has two more than another.
-    """
-    if plan.study.budget_s is None or any(spec.seeking or spec.warm_up for spec in missing):
+def _ended_by_budget(plan: StudyRecord, found: Recomputed, planned: Sequence[RunSpec], left: Sequence[RunSpec]) -> bool:
+    """Whether the budget was spent before what is left: of each pipeline the last runs, in the order of the plan."""
+    if plan.study.budget_s is None:
         return False
     spent_s = sum(record.wall_s for record in found.tables.records)
-    ended = Counter((record.spec.curve_key, record.spec.n) for record in found.counted)
-    # streams come last, and once
-    of_plan = {(spec.curve_key, spec.n): ended[spec.curve_key, spec.n] for spec in missing if not spec.stream}
-    longest = max((record.wall_s for record in found.counted), default=0.0)
-    every = [count for (key, _), count in ended.items() if key.mode != STREAM] if plan.study.repeats != AUTO else []
-    rounds = [*of_plan.values(), *every] if of_plan else [0]
-    return spent_s + longest > plan.study.budget_s and max(rounds) - min(rounds) <= 1
+    # an earlier version began no run that it expected to end beyond the budget
+    longest_s = max((record.wall_s for record in found.counted), default=0.0)
+    for pipeline in plan.study.pipelines:
+        own, missing = ([spec for spec in specs if spec.pipeline == pipeline] for specs in (planned, left))
+        if own[len(own) - len(missing) :] != missing:
+            return False
+    return spent_s + longest_s > plan.study.budget_s
 
 
 def _check_bounds(runs: int, drawn: int) -> None:
@@ -152,28 +141,19 @@ def _check_bounds(runs: int, drawn: int) -> None:
         raise StudyError(f"its runs draw from more than {MOST_DRAWN:,} names in all: they are not drawn again")
 
 
-def _of_grid(plan: StudyRecord, seen: Mapping[tuple[CurveKey, int], RepeatStats]) -> Iterator[RunSpec]:
-    """The runs of a list of N. Raises StudyError."""
+def _of_grid(plan: StudyRecord, seen: Mapping[tuple[CurveKey, int], RepeatStats]) -> Sequence[RunSpec]:
+    """The runs of a list of N, in their order. Raises StudyError where they are too many."""
     settings, rule, total, drawn = plan.study, repeats.rule(plan.study), 0, 0
     for pipeline in settings.pipelines:
-        pool = plan.pools.get(pipeline, ())
         curves = list(islice(study.curves(settings, pipeline), MOST_RUNS + 1))
         if len(curves) * len(settings.concurrent_samples) > MOST_RUNS:
             raise StudyError(TOO_MANY_RUNS)
-        wanted = {
-            (key, n): rule.wanted(seen.get((key, n), RepeatStats()))
-            for key in curves
-            for n in settings.concurrent_samples
-        }
-        of_pipeline = settings.warm_up + sum(wanted.values())
-        total, drawn = total + of_pipeline, drawn + of_pipeline * len(pool)
+        places = product(curves, settings.concurrent_samples)
+        own = settings.warm_up + sum(rule.wanted(seen.get(place, RepeatStats())) for place in places)
+        total, drawn = total + own, drawn + own * len(plan.pools.get(pipeline, ()))
         _check_bounds(total, drawn)
-        n = settings.concurrent_samples[0]
-        for warm in range(1, settings.warm_up + 1 if curves else 1):
-            yield study.spec(settings, curves[0], n, 0, pool, plan.cores, warm_up=warm)
-        for (key, n), times in wanted.items():
-            for repeat in range(1, times + 1):
-                yield study.spec(settings, key, n, repeat, pool, plan.cores)
+    pools = {pipeline: plan.pools.get(pipeline, ()) for pipeline in settings.pipelines}
+    return study.grid(settings, pools, plan.cores, seen)
 
 
 def _unlike(one: RunSpec, other: RunSpec) -> list[str]:

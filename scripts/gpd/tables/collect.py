@@ -147,11 +147,6 @@ def one_machine(study: Path, tables: Tables) -> Tables:
     return tables
 
 
-def failures(study: Path) -> list[SampleRow]:
-    """The rows of the samples that failed in any run of a study, without the tables. Raises CollectError, too."""
-    return [sample for of_run in _rows(read_runs(study)[0]) for sample in of_run.samples if not sample.succeeded]
-
-
 def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     """The rows of each run; what came of its samples, all runs together tell."""
     kinds: dict[Any, list[Run]] = {}
