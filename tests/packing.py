@@ -31,7 +31,6 @@ SETTINGS = Study(
     concurrent_samples=(1, 2),
     modes=("shared",),
     bindings=("compact",),
-    nodes=(1,),
     repeats=5,
     precision=0.025,
     most_repeats=7,
@@ -40,7 +39,7 @@ SETTINGS = Study(
     cache="warm",
     cores=2,
     threads={},
-    profiles={"shared": f"{HOME}/profiles/lean", "independent": "profiles/published", "cluster": "profiles/slurm"},
+    profiles={"shared": f"{HOME}/profiles/lean", "independent": "profiles/published"},
     keep_results=False,
 )
 

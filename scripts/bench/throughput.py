@@ -26,7 +26,7 @@ from benches.measurements import Measurement, timed
 from benches.runs import CALLS, run_bench
 
 from gpd.commands import demo
-from gpd.lab import single_run, study_plan
+from gpd.lab import preparation, single_run, study_plan
 from gpd.lab.snakemake_process import Setup
 from gpd.lab.study_state import StudyPlan
 from gpd.machines import launcher
@@ -106,7 +106,7 @@ class Study:
             lock=lock,
             options=CALLS_ALONE,
         )
-        single_run.prepare(setup, plan.cores, lambda *_: None)
+        preparation.prepare(setup, plan.cores, lambda *_: None)
         return cls(plan, setup)
 
     def spec(self, mode: str, repeat: int) -> RunSpec:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from recording import write_pool
 
-from gpd.lab import earlier_runs, provenance, runner, single_run, study_plan
+from gpd.lab import earlier_runs, preparation, provenance, runner, single_run, study_plan
 from gpd.lab.study import StudyError
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.run import RecordError, Settings
@@ -68,7 +68,7 @@ class Lab:
     def __init__(self, folder, monkeypatch):
         self.folder, self.ran = folder, []
         self.fails, self.room = lambda spec: {}, 2
-        monkeypatch.setattr(single_run, "prepare", lambda setup, cores, changed: None)
+        monkeypatch.setattr(preparation, "prepare", lambda setup, cores, changed: None)
         monkeypatch.setattr(single_run, "made_with", lambda spec, source: OWN)
         monkeypatch.setattr(single_run, "run", self.run_run)
         monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)

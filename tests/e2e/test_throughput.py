@@ -11,7 +11,7 @@ import yaml
 
 from gpd.errors import GpdError
 from gpd.execution import run_lock
-from gpd.lab import earlier_runs, provenance, runner, single_run, study, study_plan
+from gpd.lab import earlier_runs, preparation, provenance, runner, single_run, study, study_plan
 from gpd.lab.snakemake_process import StudyRunError
 from gpd.lab.study import StudyError
 from gpd.lab.study_state import StudyState
@@ -131,7 +131,7 @@ def runs(monkeypatch, tmp_path):
         ran.append(spec.name)
         write_spec(setup.folder, spec, makespan_s=10.0 * max(1, spec.n - 2))
 
-    monkeypatch.setattr(single_run, "prepare", lambda setup, cores, changed: None)
+    monkeypatch.setattr(preparation, "prepare", lambda setup, cores, changed: None)
     monkeypatch.setattr(single_run, "run", run)
     monkeypatch.setattr(single_run, "made_with", made_with)
     monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)

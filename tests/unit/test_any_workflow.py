@@ -182,7 +182,7 @@ def settings(folder: Path, more: str) -> Path:
     [
         ("concurrent_samples: [1, 4]", "concurrent_samples: 4 is more than the 3 samples in the pool of words"),
         ("modes: [stream]", "modes: stream: words is a workflow of yours: shared and independent go with it"),
-        ("modes: [cluster]", "modes: cluster: words is a workflow of yours: shared and independent go with it"),
+        ("modes: [stream]", "modes: stream: words is a workflow of yours: shared and independent go with it"),
         ("copies: 2", "copies: which files of words are reads is not known: leave it out"),
         ("subsample: {fraction: 0.1}", "subsample: which files of words are reads is not known: leave it out"),
         ("threads: {sorts: 2}", "threads: sorts: no rule of words; did you mean sort?"),

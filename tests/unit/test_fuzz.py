@@ -257,7 +257,7 @@ STUDY = {
     **{"schema": 1, "cores": 2, "pools": {"germline": [{"name": "S1"}]}},
     "study": {
         **{"name": "s", "directory": ".", "pipelines": {"germline": {"directory": ".", "config": "c"}}},
-        **{"concurrent_samples": [1], "modes": ["shared"], "bindings": ["compact"], "nodes": [1], "repeats": 3},
+        **{"concurrent_samples": [1], "modes": ["shared"], "bindings": ["compact"], "repeats": 3},
         **{"precision": 0.025, "most_repeats": 10, "warm_up": 1, "seed": 1, "cache": "as_is", "cores": None},
         **{"threads": {}, "profiles": {"shared": "p"}, "keep_results": False},
     },

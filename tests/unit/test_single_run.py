@@ -18,7 +18,7 @@ import yaml
 from conftest import ROOT
 from launching import wait_until
 
-from gpd.lab import disk, page_cache, provenance, single_run
+from gpd.lab import disk, page_cache, preparation, provenance, single_run
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import REFERENCE, Setup, StudyRunError
@@ -412,7 +412,7 @@ def test_clearing_what_is_not_there_is_no_error(tmp_path):
 
 
 def prepare(setup):
-    single_run.prepare(setup, 2, lambda sample, state: None)
+    preparation.prepare(setup, 2, lambda sample, state: None)
 
 
 def test_preparations_are_of_the_whole_pool(setup, snakemake):

@@ -16,7 +16,6 @@ KNOWN = {
     "pipeline": "germline",
     "mode": "shared",
     "binding": "compact",
-    "nodes": 1,
     "sku": "made up",
     "cores": 2,
     "counted": True,
@@ -64,11 +63,11 @@ def test_an_n_at_which_a_sample_failed_for_the_load_is_not_used_though_other_rep
 def test_runs_are_of_one_machine_and_one_way_of_running():
     others = [spec(n, mode="independent") for n in (1, 2, 4)]
     slower = spec(1, 7.0, sku="another")
-    found = machine(spec(1), spec(2), slower, *others, spec(8, mode="cluster"), spec(8, counted=False))
+    found = machine(spec(1), spec(2), slower, *others, spec(8, counted=False))
     assert [(one.n, one.gigabases_per_day.mid) for one in found.measured] == [(1, 10), (2, 10)]
     assert found.skus == ("made up",)
     with pytest.raises(GpdError, match="no batch of the germline pipeline on one machine"):
-        machine(spec(2, mode="cluster"), spec(2, pipeline="tuxedo"))
+        machine(spec(2, pipeline="tuxedo"))
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_samples_are_drawn_again_and_again_each_once_before_any_twice():
         ({"window": None}, "window: mode stream needs one, such as 30m"),
         ({"concurrent_samples": "saturation"}, "mode stream needs a list, such as [4]"),
         ({"modes": ["shared"]}, "window: it goes with mode stream"),
-        ({"modes": ["cluster", "stream"]}, "cluster stands alone"),
+        ({"modes": ["cluster"]}, "modes: ['cluster']: must be a list of shared, independent and stream"),
         ({"arrivals": {"rate": [0.5]}}, "settings: unknown: arrivals; known are "),
         ({"window": "10 minutes"}, "window: '10 minutes': must be a time such as 30m"),
         ({"concurrent_samples": [4]}, "mode stream: 4 samples at once are more than the 2 cores"),

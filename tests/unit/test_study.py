@@ -46,7 +46,7 @@ def settings(tmp_path):
 def test_what_is_left_out_has_its_default(settings):
     assert (settings.name, settings.repeats, settings.warm_up, settings.cache) == ("study", 2, 1, "as_is")
     assert settings.pipelines["germline"] == Pool(".", "config/config.yaml")
-    usual = {"shared": "throughput", "independent": "published", "cluster": "slurm", "stream": "throughput"}
+    usual = {"shared": "throughput", "independent": "published", "stream": "throughput"}
     assert settings.profiles == {mode: f"profiles/{name}" for mode, name in usual.items()}
 
 

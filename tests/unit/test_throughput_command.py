@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.commands import report, throughput_display
-from gpd.lab import provenance, single_run, study_plan
+from gpd.lab import preparation, provenance, single_run, study_plan
 from gpd.lab.study import StudyError
 from gpd.lab.study_file import read_study
 from gpd.records.run import Settings
@@ -68,7 +68,7 @@ def write_spec(folder, spec, digest="d", wall_s=60.0, took_s=10):
 @pytest.fixture
 def made_up(monkeypatch):
     """Runs are written in place of run."""
-    monkeypatch.setattr(single_run, "prepare", lambda setup, cores, changed: None)
+    monkeypatch.setattr(preparation, "prepare", lambda setup, cores, changed: None)
     monkeypatch.setattr(single_run, "run", lambda spec, setup, changed: write_spec(setup.folder, spec))
     monkeypatch.setattr(provenance, "settings", lambda source, dictionary: Settings())
 
@@ -202,7 +202,7 @@ def test_the_plan_as_json(study, tmp_path):
     of_study = {"study": "first", "folder": str(tmp_path / "runs/first"), "cores": 2, "pools": {"germline": 4}}
     assert told == of_study | {"fraction": 1.0, "copies": 1}
     assert points == [
-        {"pipeline": "germline", "n": n, "mode": mode, "binding": binding, "nodes": 1, "runs": 2, **known}
+        {"pipeline": "germline", "n": n, "mode": mode, "binding": binding, "runs": 2, **known}
         for n, mode, binding, known in (
             (1, "independent", "none", {"finished": 0, "estimate_s": None}),
             (1, "shared", "compact", {"finished": 0, "estimate_s": 100.0}),
@@ -261,7 +261,7 @@ def test_outputs_that_disagree_are_named_and_the_exit_code_is_1(study, made_up, 
 
 def test_a_dry_run_checks_the_pool_and_leaves_nothing(study, monkeypatch, tmp_path):
     checked = []
-    monkeypatch.setattr(single_run, "plan_dry", lambda source: checked.append(source.config["pipeline"]))
+    monkeypatch.setattr(preparation, "plan_dry", lambda source: checked.append(source.config["pipeline"]))
     ran = gpd("throughput", "run", study(), "--dry-run")
     assert ran.exit_code == 0, ran.output
     assert checked == ["germline"]
@@ -273,7 +273,7 @@ def test_what_the_workflow_refuses_in_a_dry_run_is_a_line_each(study, monkeypatc
     def refuse(source):
         raise single_run.StudyRunError("units.tsv line 2: wrong\nunits.tsv line 3: wrong too")
 
-    monkeypatch.setattr(single_run, "plan_dry", refuse)
+    monkeypatch.setattr(preparation, "plan_dry", refuse)
     ran = gpd("throughput", "run", study(), "--dry-run")
     assert ran.exit_code == 2
     assert ran.stderr.splitlines() == [

@@ -76,7 +76,7 @@ def measure(plan: "StudyPlan", console: Console) -> int:
     from gpd.lab import node_record
 
     folder = plan.study.folder
-    if not plan.study.on_nodes and (warning := node_record.take(folder)):
+    if warning := node_record.take(folder):
         print_lines(console, [warning])
     run_runs(plan, console, lambda: report.write(folder, console))
     return report.write(folder, console)

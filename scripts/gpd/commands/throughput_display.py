@@ -28,17 +28,15 @@ from gpd.text.grid import Grid, group
 MOST_LINES = 16  # of running jobs
 WORDS = 3  # columns of a plan that are no numbers
 HEADS = {"n": "samples at once", "estimate_s": "each about"}
-COLUMNS = ("pipeline", "mode", "binding", "n", "nodes", "runs", "finished", "estimate_s")
+COLUMNS = ("pipeline", "mode", "binding", "n", "runs", "finished", "estimate_s")
 COLUMNS_OF_STEPS = ("step", "binding", "occupancy", "threads", "copies", "runs", "finished", "estimate_s")
 
 
 def show_plan(plan: StudyPlan, console: Console) -> None:
     """Print the grid, a row a configuration, and how long it may take."""
     settings, state = plan.study, StudyState(plan)
-    cores = f"{counted(plan.cores, 'core')}{' a node' if settings.on_nodes else ''}"
-    caption = f"Study {settings.name}: {cores}, seed {settings.seed}"
-    every = COLUMNS_OF_STEPS if plan.steps else COLUMNS
-    shown = [key for key in every if key != "nodes" or settings.on_nodes]
+    caption = f"Study {settings.name}: {counted(plan.cores, 'core')}, seed {settings.seed}"
+    shown = COLUMNS_OF_STEPS if plan.steps else COLUMNS
     configurations = _configurations(state)
     rows = [[_text(configuration[key]) for key in shown] for configuration in configurations]
     if rows:
@@ -136,14 +134,14 @@ def _place(spec: RunSpec) -> tuple:
     if step := spec.step:
         at = PIPELINES[spec.pipeline].steps.index(step.name)
         return at, spec.binding, step.occupancy, step.threads, step.scatter
-    return spec.pipeline, spec.n, spec.mode, spec.binding, spec.nodes
+    return spec.pipeline, spec.n, spec.mode, spec.binding
 
 
 def _configuration(spec: RunSpec) -> dict[str, object]:
     if step := spec.step:
         own = {name: getattr(step, name) for name in ("scatter", "occupancy", "threads", "copies")}
         return {"pipeline": spec.pipeline, "step": step.name, "binding": spec.binding, **own}
-    return {name: getattr(spec, name) for name in ("pipeline", "n", "mode", "binding", "nodes")}
+    return {name: getattr(spec, name) for name in ("pipeline", "n", "mode", "binding")}
 
 
 def _text(value: object) -> str:

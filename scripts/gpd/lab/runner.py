@@ -8,7 +8,7 @@ from itertools import chain
 
 from gpd.errors import Interrupted
 from gpd.execution import cpu_waits, interruption, run_lock
-from gpd.lab import earlier_runs, failed_samples, pool_files, provenance, single_run
+from gpd.lab import earlier_runs, failed_samples, pool_files, preparation, provenance, single_run
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import REFERENCE, Changed, Setup, StudyRunError
 from gpd.lab.study_state import StudyPlan, StudyState
@@ -94,10 +94,10 @@ def _preparations(plan: StudyPlan, setup: Setup) -> Iterator[tuple[str, Callable
         yield f"{setup.pipeline}: reads of the pool", lambda _: pool_files.make(setup.folder, reads)
     if not plan.steps:
         what = "indexes and dictionaries" if setup.source.ours else "its plan"
-        yield f"{setup.pipeline}: {what}", partial(single_run.prepare, setup, plan.cores)
+        yield f"{setup.pipeline}: {what}", partial(preparation.prepare, setup, plan.cores)
     left = [spec for spec in plan.steps if not single_run.is_finished(plan.study.folder, spec)]
     for name, (spec, step) in {spec.step.name: (spec, spec.step) for spec in left if spec.step}.items():
-        yield f"{name}: its inputs", partial(single_run.prepare_step, spec, step, setup)
+        yield f"{name}: its inputs", partial(preparation.prepare_step, spec, step, setup)
 
 
 def _try(spec: RunSpec, setup: Setup, callbacks: StudyCallbacks) -> list[str]:
@@ -123,20 +123,18 @@ def _at_work(name: str) -> Iterator[None]:
 def check(sources: Iterable[Source]) -> None:
     """Have the workflow check each pool and plan its jobs; nothing runs. Raises StudyRunError with what it says."""
     for source in sources:
-        single_run.plan_dry(source)
+        preparation.plan_dry(source)
 
 
 def _setup(plan: StudyPlan, source: Source, lock: int) -> Setup:
     folder = plan.study.folder.resolve()
-    here = plan.placement is None
-    from_conda = tools.conda_options(source.config["pipeline"]) if here and source.ours else []
+    from_conda = tools.conda_options(source.config["pipeline"]) if source.ours else []
     prefix = ("--conda-prefix", str(folder / "conda")) if from_conda or not source.ours else ()
     return Setup(
         folder=folder,
         source=pool_files.drawn_from(plan.study, source),
         settings=Settings(),
-        mem_mb=plan.mem_mb or (int(launcher.limits().memory_available_mib) if here else None),
-        placement=plan.placement,
+        mem_mb=plan.mem_mb or int(launcher.limits().memory_available_mib),
         keep_results=plan.study.keep_results,
         lock=lock,
         options=(*source.options, *from_conda, *prefix),

@@ -9,7 +9,6 @@ from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES, share
 from gpd.records.binding import UNBOUND, Binding, BindingName, with_smt
 from gpd.records.run_spec import (
-    CLUSTER,
     INDEPENDENT,
     SHARED,
     STREAM,
@@ -38,12 +37,12 @@ def curves(study: Study, pipeline: PipelineName) -> Iterator[CurveKey]:
 def _curves(study: Study, pipeline: PipelineName, modes: Sequence[Mode]) -> Iterator[CurveKey]:
     for mode in modes:
         bindings = (UNBOUND,) if mode == INDEPENDENT else study.bindings
-        for binding, smt, nodes in product(bindings, study.smt or (None,), study.nodes if mode == CLUSTER else (1,)):
-            yield CurveKey(pipeline, mode, binding if smt is None else with_smt(binding, smt), nodes)
+        for binding, smt in product(bindings, study.smt or (None,)):
+            yield CurveKey(pipeline, mode, binding if smt is None else with_smt(binding, smt))
 
 
 def node_threads(study: Study, binding: BindingName, cores: int) -> int:
-    """How many threads run at once on a node's cores: with SMT as many as they have together."""
+    """How many threads run at once on so many cores: with SMT as many as they have together."""
     smt = Binding.parse(binding).smt
     return round(cores * (study.threads_per_core or 1)) if smt else cores
 
@@ -54,7 +53,7 @@ def grid(
     cores: int,
     seen: Mapping[tuple[CurveKey, int], RepeatStats] | None = None,
 ) -> list[RunSpec]:
-    """The runs whose N is known before the first is run, in the order in which they are run; `cores` are a node's.
+    """The runs whose N is known before the first is run, in the order in which they are run.
 
     `seen` says what repeats that have ended came to: by that `repeats: auto` says how many there are to be.
     """
@@ -130,9 +129,7 @@ def _to_measure(study: Study, sought: Mapping[CurveKey, Sequence[Observation]]) 
 def _numbers_of(study: Study, line: CurveKey, sought: Mapping[CurveKey, Sequence[Observation]]) -> list[int]:
     """The N around a curve's best, and the best of the other curves, for they stand beside each other at the same N."""
     most = max((seen.n for seen in sought[line] if seen.without_failures), default=0)
-    best = {
-        find_saturation(found, study.precision).best_n for other, found in sought.items() if other.nodes == line.nodes
-    }
+    best = {find_saturation(found, study.precision).best_n for found in sought.values()}
     return sorted({*around(sought[line], study.precision), *(n for n in best if n is not None and n <= most)})
 
 
@@ -201,16 +198,15 @@ def _run(
     at_once: int | None = None,
     stream: StreamSpec | None = None,
 ) -> RunSpec:
-    n, place = at_once or len(samples), f"{line.mode}{line.nodes}" if line.mode == CLUSTER else line.mode
+    n = at_once or len(samples)
     usable = node_threads(study, line.binding, cores)
     return RunSpec(
         study=study.name,
-        name=f"{line.pipeline}-n{n}-{place}-{line.binding}-{when}",
+        name=f"{line.pipeline}-n{n}-{line.mode}-{line.binding}-{when}",
         pipeline=line.pipeline,
         n=n,
         mode=line.mode,
         binding=line.binding,
-        nodes=line.nodes,
         repeat=0,
         warm_up=False,
         samples=samples,
@@ -218,7 +214,7 @@ def _run(
         samples_per_genome=study.copies,
         seed=study.seed,
         cache=study.cache,
-        cores=usable * line.nodes,
+        cores=usable,
         threads=threads(study, line.mode, n, usable) if line.pipeline in PIPELINES else dict(study.threads),
         profile=study.profile_of(line.pipeline, line.mode),
         config=study.pipelines[line.pipeline].config,

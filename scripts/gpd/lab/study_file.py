@@ -97,8 +97,15 @@ def _bindings(given: Any) -> list[str]:
     return [entry if isinstance(entry, str) else Binding(**entry).name for entry in given]
 
 
+def _profiles(given: Any) -> dict[str, str]:
+    """The profile of each mode, named or not."""
+    if given.keys() - PROFILES.keys():
+        raise ValueError(given)
+    return {**PROFILES, **given}
+
+
 # where the file has another form than the record of a study
-FROM_YAML = {"concurrent_samples": _numbers, "bindings": _bindings, "profiles": lambda given: {**PROFILES, **given}}
+FROM_YAML = {"concurrent_samples": _numbers, "bindings": _bindings, "profiles": _profiles}
 
 
 class UniqueKeys(yaml.SafeLoader):

@@ -7,14 +7,14 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from gpd.execution import workflow
-from gpd.lab import any_workflow, earlier_runs, placement, study
+from gpd.lab import any_workflow, earlier_runs, study
 from gpd.lab.pool import Source, longest_name, read_pool
 from gpd.lab.study import Sample, StudyError
 from gpd.lab.study_file import read_study
 from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.machines import launcher
 from gpd.records.binding import Binding
-from gpd.records.run_spec import CLUSTER, INDEPENDENT, SHARED, STREAM, PipelineName
+from gpd.records.run_spec import INDEPENDENT, SHARED, STREAM, PipelineName
 from gpd.records.study import SECONDS, Study
 from gpd.statistics.stream import LEAST_BATCHES, LEAST_ENDS
 from gpd.text.formats import number
@@ -38,15 +38,10 @@ def read(path: Path) -> tuple[Study, dict[PipelineName, Source]]:
 
 
 def make_plan(path: Path) -> StudyPlan:
-    """Read a study that is to run here, or on nodes that Slurm tells of. Raises StudyError as read() does."""
+    """Read a study that is to run here. Raises StudyError as read() does."""
     settings, sources = read(path)
-    if settings.on_nodes:
-        profile = workflow.read_profile(workflow.find_profile(settings.profiles[CLUSTER]) / "config.yaml")
-        placed = placement.find(profile, max(settings.nodes))
-        plan = StudyPlan(settings, sources, settings.cores or placed.cores, placed)
-    else:
-        usable = launcher.usable_cores(smt=False)
-        plan = StudyPlan(_with_threads(settings, usable), sources, settings.cores or usable, usable=usable)
+    usable = launcher.usable_cores(smt=False)
+    plan = StudyPlan(_with_threads(settings, usable), sources, settings.cores or usable, usable=usable)
     state = StudyState(plan)
     earlier_runs.refuse_changed(state)
     _refuse(path, _faults_of_windows(state))
@@ -97,7 +92,6 @@ def _faults_of_workflows(settings: Study) -> Iterator[str]:
 
 def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator[str]:
     """Lines about settings that do not go together, or not with the pools."""
-    yield from _faults_of_nodes(settings)
     yield from _faults_of_bindings(settings)
     yield from _faults_of_threads(settings, sources)
     yield from _faults_of_streams(settings)
@@ -107,16 +101,6 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
         yield from _faults_of_copies(pipeline, source, [sample.name for sample in pool])
         yield from _faults_of_conditions(settings, pipeline, source)
         yield from _faults_of_names(settings, pipeline, source)
-
-
-def _faults_of_nodes(settings: Study) -> Iterator[str]:
-    """Lines about what mode cluster can't have."""
-    if settings.on_nodes and len(settings.modes) > 1:
-        yield "modes: cluster stands alone in a study: this machine is none of its nodes"
-    if settings.on_nodes and settings.cache != "as_is":
-        yield f"cache: the page cache of other machines can't be made {settings.cache}: as_is goes with mode cluster"
-    if settings.on_nodes and settings.smt:
-        yield "smt: in mode cluster Slurm grants threads: leave it out"
 
 
 def _faults_of_bindings(settings: Study) -> Iterator[str]:

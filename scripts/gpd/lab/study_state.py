@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 
 from gpd.lab import pool_files, study
-from gpd.lab.placement import Placement
 from gpd.lab.pool import Source
 from gpd.lab.pool_files import MadeFile
 from gpd.lab.study import Sample, StudyError
@@ -29,15 +28,13 @@ Guess = Callable[[RunSpec], Observation | None]
 class StudyPlan:
     """A study with the samples of its pools: what can be said before anything runs.
 
-    `cores` are those of one node; which nodes Slurm places jobs on, `placement` says. `usable` are the cores of this
-    machine, where it is to run the study. `steps` are runs of single steps, in place of those that follow from the
-    settings, and `mem_mb` is what all of their jobs may take together.
+    `usable` are the cores of this machine, where it is to run the study. `steps` are runs of single steps, in place of
+    those that follow from the settings, and `mem_mb` is what all of their jobs may take together.
     """
 
     study: Study
     sources: Mapping[PipelineName, Source]
     cores: int
-    placement: Placement | None = None
     usable: int | None = None
     steps: tuple[RunSpec, ...] = ()
     mem_mb: int | None = None
@@ -199,7 +196,7 @@ class StudyState:
 
 def _alike(spec: RunSpec) -> tuple:
     """What runs share that tell each other how long they take."""
-    return spec.pipeline, spec.mode, spec.nodes, spec.step and spec.step.setting
+    return spec.pipeline, spec.mode, spec.step and spec.step.setting
 
 
 def _estimate_s(spec: RunSpec, walls: Mapping[int, Sequence[float]]) -> float | None:

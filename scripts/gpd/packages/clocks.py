@@ -10,7 +10,6 @@ from itertools import chain
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import CLUSTER
 from gpd.records.study import Start
 from gpd.statistics.known import covered_s
 from gpd.text.cpu_lists import parse_cpus
@@ -43,8 +42,6 @@ def doubts(record: RunRecord, lines: Lines) -> Iterator[str]:
     for place, line in lines:
         if line.end and line.recorded and (late_s := seconds(line.end, line.recorded)) > LATE_S:
             yield f"{place}: {line.rule}: was recorded {number(late_s)} s after its end"
-    if record.spec.mode == CLUSTER:
-        return
     spans = ((line.start.timestamp(), line.end.timestamp()) for _, line in lines if line.start and line.end)
     idle_s = record.wall_s - covered_s(spans)
     if idle_s > max(IDLE_S, IDLE * record.wall_s):

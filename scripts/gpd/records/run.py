@@ -131,8 +131,7 @@ class RunRecord:
     None: no CPUs were allocated;
     `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
     `job_names` is there where the workflow is not ours.
-    `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile; in mode cluster there is
-    none, and `nodes` are as Slurm describes them.
+    `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -161,7 +160,6 @@ class RunRecord:
     job_names: JobNames | None = None
     host: Host | None = None
     machine_use: MachineUse | None = None
-    nodes: tuple[Host, ...] = ()
 
     def __post_init__(self) -> None:
         if beyond := [time for time in (self.start, self.end) if time.year not in YEARS]:
@@ -179,7 +177,7 @@ class RunRecord:
     @property
     def machines(self) -> tuple[Host, ...]:
         """All that it ran on, as far as that is known."""
-        return self.nodes if self.host is None else (self.host,)
+        return () if self.host is None else (self.host,)
 
     def input(self, sample: str) -> InputRecord:
         """What was read of a sample."""

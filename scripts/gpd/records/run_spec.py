@@ -11,7 +11,6 @@ from gpd.records.binding import BindingName
 SCHEMA_VERSION: Final = 1
 SHARED: Final = "shared"
 INDEPENDENT: Final = "independent"
-CLUSTER: Final = "cluster"
 STREAM: Final = "stream"
 
 # names stand in tables, on pages and on terminals: none has control characters; those of files lead nowhere else
@@ -21,11 +20,10 @@ Count = Annotated[int, Meta(ge=0, le=10**15)]
 AtLeastOne = Annotated[int, Meta(ge=1, le=10**15)]
 OwnPipeline = Literal["germline", "tuxedo"]
 PipelineName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,62}\Z")]  # ours, or of a workflow that is not
-Mode = Literal["shared", "independent", "cluster", "stream"]
+Mode = Literal["shared", "independent", "stream"]
 MODES: Final[dict[str, str]] = {
     SHARED: "shared workflow",
     INDEPENDENT: "independent instances",
-    CLUSTER: "cluster",
     STREAM: "stream",
 }
 ALONE: Final = "alone"  # of a step: nothing else runs on the node
@@ -43,7 +41,6 @@ class CurveKey:
     pipeline: PipelineName
     mode: Mode
     binding: BindingName
-    nodes: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +90,10 @@ class RunSpec:
     """One configuration of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
 
     A run that runs a sample `alone`, to see whether it fails for its data, is no configuration of the grid; its repeat
-    is 0. One of a `seeking` run tells only which N to measure, and is in no figure; its repeat is 0, too. `nodes` is
-    above 1 in mode cluster alone, and `cores` are those of all of them. With `step` it runs that step alone. With
-    `stream` it keeps `n` of its samples in flight, each as often as it is drawn. `fraction` of each sample's reads is
-    read; each genome of the pool serves `samples_per_genome`, as copies of its files. Raises ValueError where it
-    contradicts itself.
+    is 0. One of a `seeking` run tells only which N to measure, and is in no figure; its repeat is 0, too. With `step`
+    it runs that step alone. With `stream` it keeps `n` of its samples in flight, each as often as it is drawn.
+    `fraction` of each sample's reads is read; each genome of the pool serves `samples_per_genome`, as copies of its
+    files. Raises ValueError where it contradicts itself.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -107,7 +103,6 @@ class RunSpec:
     n: AtLeastOne
     mode: Mode
     binding: BindingName
-    nodes: AtLeastOne = 1
     repeat: Count
     warm_up: bool
     samples: tuple[FileName, ...]
@@ -141,7 +136,7 @@ class RunSpec:
 
     @property
     def curve_key(self) -> CurveKey:
-        return CurveKey(self.pipeline, self.mode, self.binding, self.nodes)
+        return CurveKey(self.pipeline, self.mode, self.binding)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"samples": list(self.samples)}

@@ -8,13 +8,13 @@ import numpy as np
 from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import ALTERNATIVES, PIPELINES, in_order
 from gpd.records.binding import describe_binding
-from gpd.records.run_spec import CLUSTER, MODES, CurveKey
+from gpd.records.run_spec import MODES, CurveKey
 from gpd.statistics.estimates import Estimate
 from gpd.tables import search
 from gpd.tables.collect import Tables
 from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StreamRow, SummaryRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
-from gpd.text.formats import TimeUnit, counted, listed, number, of_copies, of_reads, some, unit_for, with_error
+from gpd.text.formats import TimeUnit, listed, number, of_copies, of_reads, some, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
 
 SECONDS_PER_HOUR = 3600
@@ -35,14 +35,12 @@ Counted = TypeVar("Counted", bound=OfRun)
 
 def name(curve_key: CurveKey) -> str:
     """A curve's name, fit for a file."""
-    nodes = [str(curve_key.nodes)] if curve_key.mode == CLUSTER else []
-    return "-".join((curve_key.pipeline, curve_key.mode, *nodes, curve_key.binding))
+    return "-".join((curve_key.pipeline, curve_key.mode, curve_key.binding))
 
 
 def label(curve_key: CurveKey) -> str:
     """Say what sets a curve of a pipeline apart."""
-    nodes = [counted(curve_key.nodes, "node")] if curve_key.mode == CLUSTER else []
-    return ", ".join((MODES[curve_key.mode], *nodes, describe_binding(curve_key.binding)))
+    return f"{MODES[curve_key.mode]}, {describe_binding(curve_key.binding)}"
 
 
 def rows(curve_key: CurveKey, table: Iterable[Of]) -> list[Of]:
@@ -59,7 +57,7 @@ def all_curves(configurations: Iterable[ConfigurationRow | OfRun]) -> list[Curve
     """Return the curves of a study: our pipelines first, `shared` before `independent`."""
 
     def place(curve: CurveKey) -> tuple:
-        return in_order(curve.pipeline), curve.mode != "shared", curve.binding, curve.nodes
+        return in_order(curve.pipeline), curve.mode != "shared", curve.binding
 
     return sorted({configuration.curve_key for configuration in configurations}, key=place)
 
@@ -208,24 +206,6 @@ def few_repeats(configurations: Iterable[ConfigurationRow]) -> tuple[str, ...]:
     return tuple(f"N = {listed(counts[count])}: {FEW[count]}" for count in FEW if counts[count])
 
 
-# ---------------------------------------------------------------------------------------- more nodes
-
-
-def nodes_grid(pipeline: str, configurations: Iterable[ConfigurationRow]) -> Grid | None:
-    """What more nodes bring, a row a configuration of mode cluster; None where the pipeline has none."""
-    own = [
-        configuration
-        for configuration in configurations
-        if (configuration.pipeline, configuration.mode) == (pipeline, CLUSTER)
-    ]
-    heads = ("nodes", "binding", "N", daily_of(pipeline, own), "of as many single nodes at their best")
-    rows = [
-        (f"{one.nodes:,}", one.binding, f"{one.n:,}", mean_entry(one.genomes_per_day), _share(one.node_efficiency))
-        for one in sorted(own, key=lambda configuration: (configuration.nodes, configuration.binding, configuration.n))
-    ]
-    return Grid("More nodes", heads, (group(rows),)) if rows else None
-
-
 # --------------------------------------------------------------------------------------- configurations by N
 
 CONFIGURATION_FIGURES = {
@@ -238,19 +218,17 @@ CONFIGURATION_FIGURES = {
 
 def configurations_grid(curve_key: CurveKey, configurations: Iterable[ConfigurationRow]) -> Grid:
     """What a curve came to, a row an N: means over its repeats with their intervals."""
-    shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
     own = configurations_of(curve_key, configurations)
     figures = _figures(own)
     rows: list[tuple[str | Entry, ...]] = [
         (
             *(str(configuration.n), str(configuration.repeats), str(configuration.failed)),
             *(mean_entry(getattr(configuration, name)) for name in figures.values()),
-            *(_share(configuration.node_efficiency) for _ in shares),
         )
         for configuration in own
     ]
     caption = f"{curve_key.pipeline}, {label(curve_key)}: {INTERVALS}{measured_on(own)}"
-    return Grid(caption, ("N", "runs", "failed", *figures, *shares), (group(rows),), few_repeats(own), words=0)
+    return Grid(caption, ("N", "runs", "failed", *figures), (group(rows),), few_repeats(own), words=0)
 
 
 def _figures(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:

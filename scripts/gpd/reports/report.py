@@ -23,7 +23,6 @@ from gpd.reports.grids import (
     failure_grid,
     label,
     mean_entry,
-    nodes_grid,
     rows,
     search_grid,
     searched_curves,
@@ -352,7 +351,7 @@ def _scale(pipeline: str, gigabases: float | None, fraction: float) -> str:
 def _pipeline(
     pipeline: str, curve_keys: Sequence[CurveKey], tables: Tables, references: Sequence[PublishedCurve]
 ) -> Section:
-    """The curves of a pipeline beside each other, what more nodes bring, then each curve."""
+    """The curves of a pipeline beside each other, then each curve."""
     own, configurations = [curve for curve in curve_keys if curve.pipeline == pipeline], tables.configurations
     published = reference_figure(references) if PIPELINES[pipeline].genomes else None
     return Section(
@@ -362,7 +361,6 @@ def _pipeline(
             utilisation_figure(pipeline, own, configurations),
             *((published,) if published else ()),
         ),
-        grids=_present(nodes_grid(pipeline, configurations)),
         parts=tuple(
             Section(
                 label(curve).capitalize(),

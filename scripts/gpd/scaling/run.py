@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpd.execution import snakemake_log
-from gpd.lab import earlier_runs, single_run, snakemake_process
+from gpd.lab import earlier_runs, preparation, snakemake_process
 from gpd.lab.pool import Source
 from gpd.lab.study import StudyError
 from gpd.lab.study_state import StudyPlan, StudyState
@@ -78,6 +78,6 @@ def _planned(source: Source, samples: tuple[str, ...], options: Options, node: N
     for threads in sorted({1, *plan.thread_counts(options.threads, node.cores)}):
         if threads <= node.cores:
             every = dict.fromkeys(rules, threads)
-            output = single_run.plan_dry(source, samples, every, node.cores, node.mem_mb, **settings)
+            output = preparation.plan_dry(source, samples, every, node.cores, node.mem_mb, **settings)
             planned[threads] = snakemake_log.planned_jobs(output)
     return plan.steps_of(planned, samples, source.config)

@@ -10,7 +10,7 @@ from gpd.records.binding import Binding
 from gpd.records.host import Host
 from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import CLUSTER, SHARED
+from gpd.records.run_spec import SHARED
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import estimate
 from gpd.statistics.known import most, most_at_once, whole_sum
@@ -19,7 +19,7 @@ from gpd.tables.columns import JobRow, RunRow
 from gpd.text.formats import counted, listed
 
 # what is the same in all runs of a curve: of one machine
-CURVE = ("pipeline", "mode", "binding", "nodes", "sku", "cores")
+CURVE = ("pipeline", "mode", "binding", "sku", "cores")
 
 
 def watts_and_bandwidth(node: NodeRecord | None) -> tuple[float | None, float | None]:
@@ -69,7 +69,7 @@ def cores_of(run: RunRow, host: Host | None) -> int:
 
 def _curve(name: str, tables: Tables) -> list[RunRow]:
     """The counted runs of one curve."""
-    rows = [row for row in tables.runs if row.counted and row.pipeline == GERMLINE.name and row.mode != CLUSTER]
+    rows = [row for row in tables.runs if row.counted and row.pipeline == GERMLINE.name]
     kind = attrgetter(*CURVE)
     kinds = list(map(kind, _whole(rows)))
     if not kinds:

@@ -37,7 +37,6 @@ from gpd.records.ledger_check import Place, overlaps
 from gpd.records.node import NodeRecord
 from gpd.records.old_names import spec_paths
 from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
-from gpd.records.run_spec import CLUSTER
 from gpd.records.study import StudyRecord, read_starts, read_study_record
 from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, over_repeats, rows
@@ -48,7 +47,7 @@ FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digit
 TSV = {"sep": "\t", "index": False, "float_format": FLOAT_FORMAT, "lineterminator": "\n"}
 CLOCK_TOLERANCE_S = 1.0
 CLOCK_TOLERANCE = timedelta(seconds=CLOCK_TOLERANCE_S)
-ORDER = attrgetter("pipeline", "mode", "binding", "nodes", "n", "repeat", "name")  # of runs, by their spec
+ORDER = attrgetter("pipeline", "mode", "binding", "n", "repeat", "name")  # of runs, by their spec
 
 
 class CollectError(GpdError):
@@ -234,7 +233,7 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
         if attempt.owner not in owners:
             raise CollectError(f"{path} line {number}: {attempt.owner}: no sample of this process, says run.json")
         elsewhere = here not in (attempt.host, None) and attempt.host  # by a clock that says nothing of this one
-        if attempt.start is not None and attempt.start < began and not (elsewhere or record.spec.mode == CLUSTER):
+        if attempt.start is not None and attempt.start < began and not elsewhere:
             raise CollectError(
                 f"{path} line {number}: a job that began before its run did; remove the run and run it again"
             )

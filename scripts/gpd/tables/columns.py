@@ -37,7 +37,7 @@ def means(description: str, unit: str = "") -> Meta:
 
 
 def _curve_key(row: Any) -> CurveKey:
-    return CurveKey(row.pipeline, row.mode, row.binding, row.nodes)
+    return CurveKey(row.pipeline, row.mode, row.binding)
 
 
 # ---- rows --------------------------------------------------------------------------------------------
@@ -47,8 +47,8 @@ PipelineName = Annotated[str, means("germline, tuxedo, or the name of a workflow
 ModeName = Annotated[
     str,
     means(
-        "shared: one workflow for all samples; independent: one a sample; cluster: Slurm places its jobs on nodes; "
-        "stream: one a sample, started when another ends."
+        "shared: one workflow for all samples; independent: one a sample; stream: one a sample, started when another "
+        "ends."
     ),
 ]
 BindingName = Annotated[
@@ -59,8 +59,6 @@ FAULT = means(
     "data: it fails wherever it is drawn, alone too; data_of_cohort: another of its cohort does; load: it does not; "
     "empty: it succeeded, or is not told apart."
 )
-NODE_EFFICIENCY = means("Mode cluster: genomes a day / (nodes x the best of one node, at any N); empty elsewhere.")
-NodeCount = Annotated[int, means("Nodes that its jobs were placed on; 1 but for mode cluster.", "nodes")]
 SamplesAtOnce = Annotated[int, means("Samples at once.", "samples")]
 StepName = Annotated[str, means("The pipeline's step.")]
 SkuName = Annotated[Text, means("The processor's short name.")]
@@ -95,7 +93,6 @@ class OfRun(Struct, frozen=True, kw_only=True):
     pipeline: PipelineName
     mode: ModeName
     binding: BindingName
-    nodes: NodeCount
     n: SamplesAtOnce
     repeat: Repeat
     warm_up: WarmUp
@@ -192,7 +189,7 @@ HUMAN = means(
     "Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb; empty: samples are less than a tenth of one.", "1/d"
 )
 MAKESPAN = means(
-    "First start of a step's job to the last end, reference and QC outside; in mode cluster and over hosts wall_s; "
+    "First start of a step's job to the last end, reference and QC outside; over hosts wall_s; "
     "empty: a stream, whose figures are in streams.",
     "s",
 )
@@ -214,7 +211,7 @@ CPU_CONTENTION = means(
 class RunRow(OfRun, frozen=True, kw_only=True):
     """A run that ended."""
 
-    host: Annotated[Text, means("The node's name; in mode cluster those of all.")]
+    host: Annotated[Text, means("The node's name.")]
     sku: SkuName
     machine: MachineNumber
     cores: Annotated[int, means("Cores that the run was given.", "cores")]
@@ -297,7 +294,6 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     pipeline: PipelineName
     mode: ModeName
     binding: BindingName
-    nodes: NodeCount
     n: SamplesAtOnce
     sku: SkuName
     machine: MachineNumber
@@ -312,7 +308,6 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     cpu_utilisation: Annotated[Estimate, CPU_UTILISATION]
     cpu_s_per_gigabase: Annotated[Estimate, CPU_A_GIGABASE]
     disk_per_sample_mib: Annotated[Estimate, DISK_A_SAMPLE]
-    node_efficiency: Annotated[Real, NODE_EFFICIENCY]
 
     curve_key = property(_curve_key)
 
@@ -324,7 +319,7 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
 
 
 CONFIGURATION = (  # what repeats that are pooled share
-    *("study", "pipeline", "mode", "binding", "nodes", "n", "sku", "machine", "fraction", "samples_per_genome"),
+    *("study", "pipeline", "mode", "binding", "n", "sku", "machine", "fraction", "samples_per_genome"),
 )
 
 
@@ -335,7 +330,6 @@ class SummaryRow(Struct, frozen=True, kw_only=True):
     pipeline: PipelineName
     mode: ModeName
     binding: BindingName
-    nodes: NodeCount
     n: SamplesAtOnce
     sku: SkuName
     machine: MachineNumber

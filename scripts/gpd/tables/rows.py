@@ -11,8 +11,6 @@ from itertools import groupby
 from math import fsum, inf
 from typing import Any, get_type_hints
 
-from msgspec import structs
-
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, human_30x_per_day
 from gpd.records.binding import Binding, is_unbound
@@ -20,7 +18,6 @@ from gpd.records.host import Host
 from gpd.records.ledger import Attempt, Clock, last_attempts, one_clock
 from gpd.records.machine_use import MachineUse
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.known import most_at_once, whole_sum
 from gpd.tables import streams
@@ -250,7 +247,7 @@ def usable_threads(record: RunRecord, attempts: Iterable[Attempt]) -> float:
     asks for more than there are is granted all. Elsewhere jobs may use what the run may, as far as a quota lets them.
     """
     spec, host = record.spec, record.host or Host()
-    if spec.mode == CLUSTER or not is_unbound(spec.binding):
+    if not is_unbound(spec.binding):
         return max([spec.cores, *(count_cpus(attempt.cpus) for attempt in attempts if attempt.cpus)])
     cpus = count_cpus(record.cpus) if record.cpus else host.usable_threads or spec.cores
     return min(cpus, host.cpu_quota_cpus or cpus)
@@ -259,7 +256,7 @@ def usable_threads(record: RunRecord, attempts: Iterable[Attempt]) -> float:
 def _smt(record: RunRecord) -> bool | None:
     """Whether jobs might use all threads of a core."""
     host, binding = record.host or Host(), Binding.parse(record.spec.binding)
-    if host.smt is not True or record.spec.mode == CLUSTER:
+    if host.smt is not True:
         return host.smt
     if binding.smt is not None or binding.unbound:
         return binding.smt is not False
@@ -304,25 +301,7 @@ def configurations(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
         return tuple((value is None, value or "") for value in (getattr(row, name) for name in CONFIGURATION))
 
     counted = sorted((row for row in runs if row.counted), key=place)
-    pooled = [configuration(list(own)) for _, own in groupby(counted, key=place)]
-    return [
-        structs.replace(configuration, node_efficiency=_node_efficiency(configuration, pooled))
-        for configuration in pooled
-    ]
-
-
-def _node_efficiency(configuration: ConfigurationRow, configurations: Iterable[ConfigurationRow]) -> float | None:
-    """What each node of a cluster gives, over what one gives that has all samples for itself, at its best N."""
-    if configuration.mode != CLUSTER:
-        return None
-    alike = ("pipeline", "mode", "binding", "sku", "machine")
-    single = (
-        other.genomes_per_day.mean or 0.0
-        for other in configurations
-        if other.nodes == 1 and all(getattr(other, name) == getattr(configuration, name) for name in alike)
-    )
-    of_one = max(single, default=0.0)
-    return _over(configuration.genomes_per_day.mean, configuration.nodes * of_one)
+    return [configuration(list(own)) for _, own in groupby(counted, key=place)]
 
 
 def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
@@ -333,7 +312,6 @@ def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
         **means,
         repeats=len(runs),
         failed=sum(run.failed for run in runs),
-        node_efficiency=None,
     )
 
 
