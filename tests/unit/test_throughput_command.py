@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -13,11 +14,14 @@ from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.commands import report, throughput_display
-from gpd.lab import preparation, provenance, single_run, study_plan
+from gpd.lab import preparation, provenance, single_run, study_plan, study_state
+from gpd.lab import study as study_of_runs
 from gpd.lab.study import StudyError
 from gpd.lab.study_file import read_study
+from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.records.run import Settings
-from gpd.records.study import read_study_record
+from gpd.records.study import Pool, Sample, Study, read_study_record
+from gpd.statistics.saturation import Observation
 from gpd.tables.collect import CollectError
 
 pytestmark = pytest.mark.usefixtures("drawn_once")
@@ -363,6 +367,34 @@ def test_a_search_is_one_run_an_n_and_what_it_found_has_all_repeats(unsteady, st
     points = [name.removeprefix("germline-").replace("-shared-compact", "") for name in ran]
     assert points[:4] == ["n1-seek", "n2-seek", "n4-seek", "n3-seek"]
     assert sorted(points[4:]) == sorted(f"n{n}-r{repeat}" for n in (3, 4) for repeat in (1, 2, 3, 4))
+
+
+@pytest.mark.deep
+def test_a_study_is_read_once_for_each_run(unsteady, study, monkeypatch):
+    """Which run is next, whether samples failed, how long the rest takes: all of it from what is read once."""
+    _, ran = unsteady
+    settings, collected, collect = (
+        study(repeats="auto", concurrent_samples="saturation"),
+        [],
+        study_state.collect.collect,
+    )
+    monkeypatch.setattr(study_state.collect, "collect", lambda folder: collected.append(folder) or collect(folder))
+    assert gpd("throughput", "run", settings).exit_code == 0
+    # beside the runs: as it is planned, before the preparation, when nothing is left to run, and for the report
+    assert len(collected) <= len(ran) + 4
+
+
+def test_planning_is_linear_in_runs(tmp_path, monkeypatch):
+    """Of a search with guesses for what has not ended each run is drawn once, however many repeats it has."""
+    drawn, draw = [], study_of_runs.draw
+    monkeypatch.setattr(study_of_runs, "draw", lambda *arguments: drawn.append(arguments) or draw(*arguments))
+    monkeypatch.setattr(StudyState, "_guess", lambda state, spec: Observation(spec.n, 100.0 * min(spec.n, 16)))
+    source = SimpleNamespace(members=[Sample(f"S{number}") for number in range(1, 65)])
+    for repeats in (5, 50):
+        settings = Study(directory=str(tmp_path), pipelines={"germline": Pool()}, repeats=repeats)
+        drawn.clear()
+        specs = StudyState(StudyPlan(settings, {"germline": source}, 64)).expected
+        assert len(specs) > 3 * repeats and len(drawn) == len(specs)
 
 
 @pytest.mark.deep
