@@ -84,7 +84,7 @@ def at_once(found: Recomputed) -> Found:
         elif spec.mode == INDEPENDENT and (late := _after_others(rows)):
             wrong.append(f"{says}, and {some(late, MOST_SHOWN)} began when others had ended")
     if found.streams and not wrong:
-        wrong += [fault for record in found.streams for fault in streams.contradictions(record, found.lines_of(record))]
+        wrong += [fault for record in found.streams for fault in streams.contradictions(record)]
     copies = dict.fromkeys(of_copies(run.samples_per_genome) for run in found.tables.runs if run.samples_per_genome > 1)
     well = f"{counted(len(found.counted), 'run')}, each with as many samples at once as it says"
     return verdict(wrong, [well, *copies])
