@@ -31,7 +31,6 @@ SETTINGS = Study(
     concurrent_samples=(1, 2),
     modes=("shared",),
     bindings=("compact",),
-    nodes=(1,),
     repeats=5,
     precision=0.025,
     most_repeats=7,
@@ -40,7 +39,7 @@ SETTINGS = Study(
     cache="warm",
     cores=2,
     threads={},
-    profiles={"shared": f"{HOME}/profiles/lean", "independent": "profiles/published", "cluster": "profiles/slurm"},
+    profiles={"shared": f"{HOME}/profiles/lean", "independent": "profiles/published"},
     keep_results=False,
 )
 
@@ -89,7 +88,7 @@ def _specs(folder, settings, plan):
     while True:
         observed = search.observations(collect.collect(folder)) if written else {}
         pool = plan.pools["germline"]
-        specs = study.search(settings, "germline", pool, plan.cores, (), observed, {})
+        specs = study.search(settings, "germline", pool, plan.cores, observed, {})
         if not (left := [spec for spec in specs if spec.name not in written]):
             return
         written.add(left[0].name)

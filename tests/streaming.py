@@ -16,19 +16,15 @@ JOB_S, SAMPLE_S = 3, 30
 OFFSET_S = 5  # from the first server's start to the second's, so that samples do not end together
 
 
-def passages(spec: RunSpec) -> list[tuple[int, float | None, float]]:
-    """The server of each sample, its arrival and its start, first come, first served."""
-    found: list[tuple[int, float | None, float]] = []
+def passages(spec: RunSpec) -> list[tuple[int, float]]:
+    """The server of each sample and its start, as long as the window lasts."""
+    found: list[tuple[int, float]] = []
     free = [float(OFFSET_S * server) for server in range(spec.n)]
-    arrivals = study.arrivals_s(spec, spec.stream) if spec.stream.per_day else None
-    while True:
-        server = free.index(min(free))
-        arrived_s = next(arrivals, None) if arrivals else None
-        started_s = max(free[server], arrived_s or 0.0)
-        if (arrivals and arrived_s is None) or (not arrivals and started_s >= spec.stream.end_s):
-            return found
-        found.append((server, arrived_s, round(started_s, 6)))
+    while (started_s := min(free)) < spec.stream.end_s:
+        server = free.index(started_s)
+        found.append((server, started_s))
         free[server] = started_s + SAMPLE_S
+    return found
 
 
 def write(folder: Path, spec: RunSpec, start: datetime) -> None:
@@ -37,7 +33,7 @@ def write(folder: Path, spec: RunSpec, start: datetime) -> None:
     made = RECORD.RunSpec("germline", spec.samples, "shared", 1)
     (home / "samples").mkdir(parents=True)
     processes, names, drawn = [], {}, study.drawn(spec)
-    for number, (server, arrived_s, started_s) in enumerate(passages(spec), 1):
+    for number, (server, started_s) in enumerate(passages(spec), 1):
         sample = next(drawn)
         name = study.copy_name(sample, number)
         names[name] = sample
@@ -54,7 +50,7 @@ def write(folder: Path, spec: RunSpec, start: datetime) -> None:
         own = home / "samples" / name
         own.mkdir()
         (own / "ledger.jsonl").write_text("\n".join(lines) + "\n")
-        way = {"copy_of": sample, "arrived_s": arrived_s, "started_s": started_s, "ended_s": started_s + SAMPLE_S}
+        way = {"copy_of": sample, "started_s": started_s, "ended_s": started_s + SAMPLE_S}
         processes.append({"directory": f"samples/{name}", "samples": [name], "exit_code": 0, "passage": way})
     whole_s = max(each["passage"]["ended_s"] for each in processes)
     record = RECORD.outcome(made, start, [job]) | {"run": run_id, "spec": spec.to_dict(), "processes": processes}

@@ -23,9 +23,9 @@ from benches.runs import CALLS, Runner
 
 from gpd.lab.pool import read_pool
 from gpd.lab.snakemake_process import LEDGER
-from gpd.lab.study import Pool
 from gpd.paths import ROOT
 from gpd.records.ledger import Attempt, read_ledger
+from gpd.records.study import Pool
 
 SIMULATOR = ROOT / "resources/rehearsal"
 MODES = {"all": "all contigs", "auto": "the primary assembly"}

@@ -26,8 +26,9 @@ from benches.measurements import Measurement, timed
 from benches.runs import CALLS, run_bench
 
 from gpd.commands import demo
-from gpd.lab import runner, single_run
+from gpd.lab import preparation, single_run, study_plan
 from gpd.lab.snakemake_process import Setup
+from gpd.lab.study_state import StudyPlan
 from gpd.machines import launcher
 from gpd.records.run import Settings
 from gpd.records.run_spec import INDEPENDENT, SHARED, RunSpec
@@ -72,7 +73,7 @@ class Baseline:
 class Study:
     """The runs of a choice of settings, and what each of them needs; `lock` is held while they run."""
 
-    plan: runner.StudyPlan
+    plan: StudyPlan
     setup: Setup
 
     @classmethod
@@ -95,7 +96,7 @@ class Study:
             "seed": seed,
         }
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(settings))
-        plan = runner.make_plan(folder / f"{name}.yaml")
+        plan = study_plan.make_plan(folder / f"{name}.yaml")
         setup = Setup(
             folder=plan.study.folder.resolve(),
             source=plan.sources["germline"],
@@ -105,7 +106,7 @@ class Study:
             lock=lock,
             options=CALLS_ALONE,
         )
-        single_run.prepare(setup, plan.cores, lambda *_: None)
+        preparation.prepare(setup, plan.cores, lambda *_: None)
         return cls(plan, setup)
 
     def spec(self, mode: str, repeat: int) -> RunSpec:

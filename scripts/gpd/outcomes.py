@@ -23,7 +23,7 @@ from functools import cached_property
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
 from gpd.records.ledger import Attempt, last_attempts, one_clock
 from gpd.records.run import JobNames, RunRecord
-from gpd.records.run_spec import CLUSTER, RunSpec
+from gpd.records.run_spec import RunSpec
 
 COHORT = "cohort"  # the owner of what all samples of a run share
 NO_JOB_RAN = "no_job_ran"
@@ -86,12 +86,9 @@ class Run:
 
     @property
     def one_clock(self) -> bool:
-        """Whether times of its jobs may be set against each other.
-
-        Those of several nodes have clocks of their own, and nobody knows what was in the gap of a run that was cut off.
-        """
+        """Whether times of its jobs may be set against each other: several nodes have clocks of their own."""
         attempts = (each for process in self.processes for each in process.attempts)
-        return self.spec.mode != CLUSTER and not self.record.continued and one_clock(attempts)
+        return one_clock(attempts)
 
     def timed(self, process: Process) -> list[Attempt]:
         return timed(process, self.steps)

@@ -6,26 +6,22 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
-from recording import run_record, write_pool
+from recording import write_pool
 
-from gpd.lab import provenance, runner, single_run
-from gpd.lab.study import Sample, draw
+from gpd.lab import earlier_runs, preparation, provenance, runner, single_run, study_plan
+from gpd.lab.study import StudyError
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
-from gpd.records.run import Settings
-from gpd.records.run_spec import CurveKey, counted_runs
+from gpd.records.run import RecordError, Settings
 from gpd.reports.report import find
-from gpd.statistics.saturation import Observation, find_saturation, next_n
-from gpd.tables import collect, search
+from gpd.tables import collect
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PROVEN = [step for step in PIPELINES["germline"].steps if step in UNAVOIDABLE]
-SETTINGS = Settings(**dict.fromkeys(runner.MADE_WITH, "same") | {"tools": {}, "environment": {}})
+SETTINGS = Settings(**dict.fromkeys(earlier_runs.MADE_WITH, "same") | {"tools": {}, "environment": {}})
 OWN = {"profile_digest": "p", "binding": {"smt": False}}
-SILENT = runner.StudyCallbacks(lambda spec, title, plan: None, lambda sample, state: None, lambda spec, failed: None)
+SILENT = runner.StudyCallbacks(lambda spec, title, state: None, lambda sample, state: None, lambda spec, failed: None)
 MODES = {"shared": "compact", "independent": "none"}
 BAD = "S3"
 
@@ -72,7 +68,7 @@ class Lab:
     def __init__(self, folder, monkeypatch):
         self.folder, self.ran = folder, []
         self.fails, self.room = lambda spec: {}, 2
-        monkeypatch.setattr(single_run, "prepare", lambda setup, cores, changed: None)
+        monkeypatch.setattr(preparation, "prepare", lambda setup, cores, changed: None)
         monkeypatch.setattr(single_run, "made_with", lambda spec, source: OWN)
         monkeypatch.setattr(single_run, "run", self.run_run)
         monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)
@@ -89,7 +85,7 @@ class Lab:
         pools = {"germline": {"directory": str(pool)}}
         path = self.folder / "throughput.yaml"
         path.write_text(yaml.safe_dump(fixed | {"pipelines": pools} | changes))
-        return runner.make_plan(path)
+        return study_plan.make_plan(path)
 
     def run(self, **changes):
         plan = self.plan(**changes)
@@ -132,61 +128,22 @@ EACH = pytest.mark.parametrize(
 
 
 @EACH
-def test_a_bad_sample_neither_ends_a_study_nor_is_in_its_figures(lab, mode, wanted):
+def test_a_study_stops_at_a_bad_sample_and_says_what_to_do(lab, mode, wanted):
     lab.fails = bad_sample
     plan = lab.plan(modes=[mode], concurrent_samples=wanted, seed=1)
-    runner.run(plan, SILENT)
+    with pytest.raises(StudyError) as stopped:
+        runner.run(plan, SILENT)
+    (line,) = str(stopped.value).splitlines()
+    assert line.startswith(f"germline: {BAD} fails alone, too: {PROVEN[0]}: tool_error (log: ")
+    assert f"reads: {lab.folder}/pool/{BAD}.fq)" in line
+    assert "): drop it from the pool, and give the study another name; or mend" in line
     tables = collect.collect(plan.study.folder)
     assert faults(tables) == {(BAD, "data")}
-    assert {run.failed for run in counted(tables)} == {0}
-    assert tried(tables) == ([1, 2, 3, 4] if wanted == "saturation" else wanted)
-    expected = [
-        8640 * n / max(1, n / 2) for n in (point.n for point in tables.configurations)
-    ]  # as if there were no bad sample in the pool
-    assert [point.genomes_per_day.mean for point in tables.configurations] == pytest.approx(expected)
     assert sum("alone" in name for name in lab.ran) <= 1
     before = list(lab.ran)
-    runner.run(plan, SILENT)
-    assert lab.ran == before, "a study that has ended runs nothing"
-
-
-@pytest.mark.parametrize(("mode", "wanted"), [("shared", "saturation"), ("independent", [1, 2, 4])], ids=str)
-def test_it_goes_on_after_any_interruption_as_if_there_had_been_none(lab, mode, wanted):
-    lab.fails = bad_sample
-    plan = lab.plan(modes=[mode], concurrent_samples=wanted, seed=1, warm_up=1)
-    runner.run(plan, SILENT)
-    whole = list(lab.ran)
-    assert any("without" in name for name in whole)
-    for kept in range(len(whole)):
-        aside = lab.folder / f"aside{kept}"
-        aside.mkdir()
-        for name in whole[kept:]:
-            (plan.study.folder / name).rename(aside / name)
-        lab.ran.clear()
+    with pytest.raises(StudyError, match=f"{BAD} fails alone, too"):
         runner.run(plan, SILENT)
-        assert lab.ran == whole[kept:]
-
-
-def test_both_modes_draw_the_same_samples_anew(lab):
-    lab.fails = bad_sample
-    tables = lab.run(modes=list(MODES), concurrent_samples=[2, 4], seed=1)
-    drawn = {}
-    for record in tables.records:
-        if record.spec.name in {run.run for run in counted(tables)}:
-            drawn.setdefault((record.spec.n, record.spec.repeat), []).append(record.spec.samples)
-    assert all(one == other and BAD not in one for one, other in drawn.values())
-    assert sum("alone" in name for name in lab.ran) == 1, "one mode tells it for both"
-
-
-def test_a_pool_without_another_sample_keeps_the_bad_one_and_its_figures_say_so(lab):
-    lab.fails = lambda spec: {sample: "tool_error" for sample in spec.samples if sample == "S2"}
-    tables = lab.run(count=2, concurrent_samples=[2])
-    (point,) = tables.configurations
-    assert (point.n, point.repeats, point.failed, point.failed_data) == (2, 1, 1, 1)
-    assert lab.ran == ["germline-n2-shared-compact-r1", "germline-n1-shared-compact-alone-S2"]
-    headline = find(tables, (), ()).headlines[0]
-    assert "of the samples that succeeded" in headline.counts
-    assert "1 sample failed and left the machine to the others" in headline.reached
+    assert lab.ran == before, "nothing more is run"
 
 
 def test_the_headline_is_of_runs_in_which_no_sample_failed(lab):
@@ -222,15 +179,6 @@ def test_a_search_ends_where_samples_fail_for_the_load(lab, mode):
     assert "load" in {fault for _, fault in faults(tables)}
     failing = [n for n in tried(tables) if n > 2]
     assert sum("alone" in name for name in lab.ran) <= len(failing), "one that succeeds alone is enough of a run"
-    assert not any("without" in name for name in lab.ran)
-
-
-def test_a_bad_sample_and_an_overload_are_told_apart(lab):
-    lab.fails, lab.room = lambda spec: overload(2)(spec) | bad_sample(spec), 16
-    tables = lab.run(concurrent_samples="saturation", count=8, seed=1)
-    assert (BAD, "data") in faults(tables)
-    assert not any(sample != BAD and fault == "data" for sample, fault in faults(tables))
-    assert max(tried(tables)) == 4
 
 
 @pytest.mark.parametrize("cause", ["killed", "disk_full", "tool_not_found"])
@@ -238,22 +186,13 @@ def test_what_came_from_outside_is_not_the_data(lab, cause):
     lab.fails = lambda spec: {sample: cause for sample in spec.samples if sample == BAD}
     tables = lab.run(concurrent_samples=[1, 2, 4])
     assert faults(tables) == {(BAD, "load")}
-    assert not any("alone" in name or "without" in name for name in lab.ran)
-
-
-def test_where_nothing_works_no_sample_is_bad(lab):
-    """Three fail alone and none ever succeeds: the search ends, and does not try the whole pool."""
-    lab.fails = lambda spec: dict.fromkeys(spec.samples, "tool_error")
-    tables = lab.run(concurrent_samples="saturation", count=50)
-    assert len(lab.ran) == 3
-    assert {fault for _, fault in faults(tables)} == {None}
+    assert not any("alone" in name for name in lab.ran)
 
 
 def test_of_a_cohort_that_a_bad_sample_keeps_from_its_end_nobody_else_is_bad(lab, monkeypatch):
     """As in joint calling: the others are not finished."""
 
     def run_run(spec, setup, changed):
-        lab.ran.append(spec.name)
         write_spec(setup.folder, spec, bad_sample(spec), 10.0)
         if BAD in spec.samples:
             ledger = setup.folder / spec.name / "ledger.jsonl"
@@ -261,10 +200,12 @@ def test_of_a_cohort_that_a_bad_sample_keeps_from_its_end_nobody_else_is_bad(lab
             ledger.write_text("".join(f"{line}\n" for line in lines))
 
     monkeypatch.setattr(single_run, "run", run_run)
-    tables = lab.run(concurrent_samples=[2, 4], seed=1)
-    assert {fault for _, fault in faults(tables)} == {"data", "data_of_cohort"}
-    assert {sample for sample, fault in faults(tables) if fault == "data"} == {BAD}
-    assert {run.failed for run in counted(tables)} == {0}
+    plan = lab.plan(concurrent_samples=[2, 4], seed=1)
+    with pytest.raises(StudyError, match=f"{BAD} fails alone, too"):
+        runner.run(plan, SILENT)
+    found = faults(collect.collect(plan.study.folder))
+    assert {fault for _, fault in found} == {"data", "data_of_cohort"}
+    assert {sample for sample, fault in found if fault == "data"} == {BAD}
 
 
 def test_an_earlier_record_without_the_newer_keys_is_taken_as_it_was(lab):
@@ -273,7 +214,6 @@ def test_an_earlier_record_without_the_newer_keys_is_taken_as_it_was(lab):
         record = json.loads(path.read_text())
         for part in (record, record.get("run")):
             if isinstance(part, dict):
-                part.pop("left_out", None)
                 part.pop("alone", None)
         path.write_text(json.dumps(record))
     before = list(lab.ran)
@@ -281,52 +221,12 @@ def test_an_earlier_record_without_the_newer_keys_is_taken_as_it_was(lab):
     assert lab.ran == before
 
 
-# ---- what the search and the draw do, without a study -------------------------------------------------
-
-
-def test_an_n_with_bad_data_does_not_end_the_search_and_is_not_the_best():
-    seen = [Observation(1, 10.0), Observation(2, 11.0, failed=1, failed_data=1)]
-    assert next_n(seen, limit=8) == 4
-    assert find_saturation(seen).n == 1
-    assert "1 for bad data" not in find_saturation(seen[:1]).reason
-    assert next_n([seen[0], Observation(2, 11.0, failed=2, failed_data=1)], limit=8) is None
-    assert find_saturation(seen[1:]).n == 2, "where there is nothing else"
-
-
-names = st.lists(st.sampled_from([f"S{n}" for n in range(12)]), unique=True, min_size=1)
-
-
-@given(names, st.data())
-def test_a_draw_without_bad_samples_differs_by_them_alone(pool_names, data):
-    pool = [Sample(name) for name in pool_names]
-    n = data.draw(st.integers(1, len(pool)))
-    bad = set(data.draw(st.lists(st.sampled_from(pool_names), unique=True)))
-    plain, _ = draw(pool, n, "seed")
-    drawn, left_out = draw(pool, n, "seed", bad)
-    assert len(set(drawn)) == n
-    if len(pool) - len(bad) < n:
-        return
-    assert not bad & set(drawn)
-    assert set(left_out) <= bad
-    assert set(plain) - set(drawn) == set(plain) & bad
-    assert draw(pool, n, "seed", left_out) == (drawn, left_out)
-    if left_out == ():
-        assert drawn == plain
-
-
-def test_of_several_draws_of_a_repeat_the_last_counts():
-    def spec(name, left_out=(), **more):
-        samples = [f"S{number}" for number in range(more.pop("n", 2))]
-        return run_record({"name": name, "left_out": list(left_out), "samples": samples, **more}).spec
-
-    drawn = [spec("a"), spec("c", "XY"), spec("b", "X"), spec("d", repeat=2), spec("w", warm_up=True, repeat=0)]
-    assert counted_runs([*drawn, spec("alone", alone=True, repeat=0, n=1)]) == {"c", "d"}
-
-
-def test_a_search_observes_the_last_draw_of_each_n(lab):
-    lab.fails = bad_sample
-    seen = search.observations(lab.run(concurrent_samples="saturation", seed=9))
-    assert any("seek-without" in name for name in lab.ran)
-    assert {n: (one.failed, one.se) for n, one in seen[CurveKey("germline", "shared", "compact")].items()} == (
-        dict.fromkeys((1, 2, 3, 4), (0, None))
-    )
+@pytest.mark.parametrize("wanted", ["saturation", [1, 2]], ids=str)
+def test_a_run_that_an_earlier_version_drew_anew_is_refused(lab, wanted):
+    lab.run(concurrent_samples=wanted)
+    path = next((lab.folder / "runs").rglob("run.json"))
+    record = json.loads(path.read_text())
+    record["spec"]["left_out"] = [BAD]
+    path.write_text(json.dumps(record))
+    with pytest.raises(RecordError, match="an earlier version drew it anew without samples of bad data"):
+        lab.run(concurrent_samples=wanted)

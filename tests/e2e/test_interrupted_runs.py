@@ -1,6 +1,5 @@
 """`gpd run` and `gpd throughput run` at the hands of users: a second run, Ctrl-C, kill -9, folders that are closed."""
 
-import csv
 import json
 import os
 import pty
@@ -208,39 +207,6 @@ def done(ledger: Path) -> list[tuple[str, ...]]:
     """The jobs that ended well: rule and wildcards, each as often as it did."""
     lines = map(json.loads, ledger.read_text().splitlines()) if ledger.exists() else ()
     return [(line["rule"], *line["wildcards"].values()) for line in lines if line["exit_code"] == 0]
-
-
-@pytest.mark.long
-def test_a_study_continues_what_ctrl_c_and_kill_9_cut_off_and_pools_it_nowhere(folder: Folder) -> None:
-    """The mapping of one lane has ended, and that of the other is cut off twice."""
-    pool = {"directory": str(folder.path), "config": "config/config.yaml"}
-    settings = {"name": "study", "directory": "runs", "pipelines": {"germline": pool}, "concurrent_samples": [1]}
-    settings |= {"repeats": 1, "warm_up": 0, "continue_runs": True}
-    (folder.path / "study.yaml").write_text(yaml.safe_dump(settings))
-    run = folder.path / "runs/study/germline-n1-shared-compact-r1"
-    (folder.path.parent / "hold").write_text("L2")
-    for end in (lambda study: os.killpg(study.pid, signal.SIGINT), subprocess.Popen.kill):
-        study = folder.start("throughput", "run", "study.yaml")
-        wait_until(lambda: ("map_and_sort", "S1", "L1") in done(run / "ledger.jsonl"), timeout_s=HANGS_S)
-        folder.wait_for("map_and_sort")
-        end(study)
-        output, _ = study.communicate(timeout=HANGS_S)
-        wait_until(lambda: not folder.jobs(), timeout_s=10)
-    assert list((run / ".snakemake/incomplete").iterdir())
-    (run / "results/map_and_sort/S1/L2.bam").write_bytes(b"half")
-
-    folder.let_go()
-    code, output = folder.gpd("throughput", "run", "study.yaml")
-    assert code == 0, output
-    assert "Continued after they were cut off, in no mean" in output
-    assert done(run / "ledger.jsonl").count(("map_and_sort", "S1", "L1")) == 1, "what had ended was not done again"
-    assert done(run / "ledger.jsonl").count(("map_and_sort", "S1", "L2")) == 1
-    (row,) = csv.DictReader((folder.path / "runs/study/tables/runs.tsv").open(), delimiter="\t")
-    assert (row["counted"], row["starts"], row["succeeded"], row["makespan_s"]) == ("False", "3", "1", "")
-    assert float(row["cpu_s"]) > 0
-    assert (folder.path / "runs/study/tables/configurations.tsv").read_text().count("\n") == 1
-    assert folder.gpd("ledger", "check", str(run))[0] == 0
-    assert folder.gpd("throughput", "plan", "study.yaml")[1].endswith("nothing is left to run\n")
 
 
 def test_another_run_that_holds_cpus_is_named(folder: Folder, tmp_path: Path) -> None:

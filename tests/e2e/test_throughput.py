@@ -11,9 +11,10 @@ import yaml
 
 from gpd.errors import GpdError
 from gpd.execution import run_lock
-from gpd.lab import provenance, runner, single_run, study
+from gpd.lab import earlier_runs, preparation, provenance, runner, single_run, study, study_plan
 from gpd.lab.snakemake_process import StudyRunError
 from gpd.lab.study import StudyError
+from gpd.lab.study_state import StudyState
 from gpd.machines import launcher
 from gpd.records.run import JobNames, RecordError, Settings
 from gpd.records.run_spec import CurveKey
@@ -66,18 +67,18 @@ def write_pool(folder, config, samples):
 def plan_of(tmp_path, settings, **changes):
     path = tmp_path / "throughput.yaml"
     path.write_text(yaml.safe_dump(settings | changes))
-    return runner.make_plan(path)
+    return study_plan.make_plan(path)
 
 
 def test_a_study_with_and_without_smt_takes_cores_and_their_threads(tmp_path, settings, monkeypatch):
-    monkeypatch.setattr(runner.launcher, "usable_cores", lambda smt: 192 if smt else 128)
+    monkeypatch.setattr(study_plan.launcher, "usable_cores", lambda smt: 192 if smt else 128)
     plan = plan_of(tmp_path, settings, cores=None, smt=[False, True], warm_up=0, repeats=1)
     assert (plan.cores, plan.too_many) == (128, None)
     assert {spec.binding: spec.cores for spec in plan.specs} == {"compact-nosmt": 128, "compact-smt": 192}
 
 
 def test_smt_is_refused_where_no_core_has_a_second_thread(tmp_path, settings, monkeypatch):
-    monkeypatch.setattr(runner.launcher, "usable_cores", lambda smt: 128)
+    monkeypatch.setattr(study_plan.launcher, "usable_cores", lambda smt: 128)
     with pytest.raises(StudyError, match="smt: on: no core has a second thread that may be used here"):
         plan_of(tmp_path, settings, smt=[False, True])
     assert plan_of(tmp_path, settings, smt=[False]).specs[0].binding == "compact-nosmt"
@@ -130,7 +131,7 @@ def runs(monkeypatch, tmp_path):
         ran.append(spec.name)
         write_spec(setup.folder, spec, makespan_s=10.0 * max(1, spec.n - 2))
 
-    monkeypatch.setattr(single_run, "prepare", lambda setup, cores, changed: None)
+    monkeypatch.setattr(preparation, "prepare", lambda setup, cores, changed: None)
     monkeypatch.setattr(single_run, "run", run)
     monkeypatch.setattr(single_run, "made_with", made_with)
     monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)
@@ -144,13 +145,13 @@ class Told:
     def __init__(self):
         self.lines = []
         self.watcher = runner.StudyCallbacks(
-            begin=lambda spec, title, plan: self.lines.append(f"begin {title}"),
+            begin=lambda spec, title, state: self.lines.append(f"begin {title}"),
             changed=lambda sample, state: None,
             end=lambda spec, failed: self.lines.append(f"end {spec.name}"),
         )
 
 
-SILENT = runner.StudyCallbacks(lambda spec, title, plan: None, lambda sample, state: None, lambda spec, failed: None)
+SILENT = runner.StudyCallbacks(lambda spec, title, state: None, lambda sample, state: None, lambda spec, failed: None)
 
 
 # ---- the plan ----------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ def test_a_profile_that_is_not_there(tmp_path, settings):
 
 
 def estimates(plan):
-    return {spec.n: seconds for spec, seconds in zip(plan.specs, runner.estimates_s(plan, plan.specs), strict=True)}
+    return {spec.n: seconds for spec, seconds in zip(plan.specs, StudyState(plan).estimates_s(plan.specs), strict=True)}
 
 
 def test_without_any_run_nobody_knows_how_long_it_takes(tmp_path, settings):
@@ -231,7 +232,7 @@ def test_runs_that_have_ended_tell_it_better(tmp_path, settings):
         write_spec(plan.study.folder, spec, wall_s=wall_s)
     assert estimates(plan) == {1: 14, 2: 14, 6: 42}
     other = replace(of_two[0], mode="independent")
-    assert runner.estimates_s(plan, [other]) == [None], "another mode tells nothing"
+    assert StudyState(plan).estimates_s([other]) == [None], "another mode tells nothing"
 
 
 # ---- running -----------------------------------------------------------------------------------------
@@ -324,7 +325,7 @@ def test_runs_of_a_pipeline_that_is_left_out_now_stay_as_they_are(tmp_path, sett
     assert plan_of(tmp_path, settings, pipelines={"tuxedo": {"directory": str(folder)}}).specs
 
 
-@pytest.mark.parametrize(("key", "word"), runner.MADE_WITH.items())
+@pytest.mark.parametrize(("key", "word"), earlier_runs.MADE_WITH.items())
 def test_runs_made_with_something_else_come_into_no_table_together(tmp_path, settings, runs, monkeypatch, key, word):
     runner.run(plan_of(tmp_path, settings, repeats=1), SILENT)
     before = list(runs)
@@ -337,7 +338,7 @@ def test_runs_made_with_something_else_come_into_no_table_together(tmp_path, set
     assert runs == before
 
 
-@pytest.mark.parametrize(("key", "word"), runner.MADE_WITH_BY_RUN.items())
+@pytest.mark.parametrize(("key", "word"), earlier_runs.MADE_WITH_BY_RUN.items())
 def test_runs_bound_otherwise_or_of_another_profile_come_into_no_table_together(
     tmp_path, settings, runs, monkeypatch, key, word
 ):

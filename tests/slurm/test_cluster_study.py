@@ -1,9 +1,8 @@
-"""Studies of throughput on a real cluster: a batch job on each type of node, and one workflow over several nodes.
+"""Studies of throughput on a real cluster: a batch job on each type of node.
 
 Two virtual nodes of one host share its memory, disk and caches: what is shown here is that it works, not how fast.
 """
 
-import json
 import re
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 from cluster import Cluster
@@ -25,12 +23,6 @@ from gpd.records.run import read_run
 pytestmark = pytest.mark.slurm
 
 PARTITIONS = {"both": ["n1", "n2"], "left": ["n1"], "right": ["n2"]}
-PROFILE = {
-    **{"executor": "slurm", "jobs": 20, "keep-going": True, "rerun-incomplete": True, "latency-wait": 5},
-    **{"max-threads": 1, "slurm-status-command": "squeue", "slurm-init-seconds-before-status-checks": 1},
-    "default-resources": {"slurm_partition": "both", "runtime": 30, "mem_mb": 1000},
-    "set-resources": {"align": {"mem_mb": 2000}},
-}
 
 
 @dataclass
@@ -64,8 +56,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     made = tiny_experiment(folder, ("A1", "A2", "B1", "B2"), lanes=1)
     made.config |= {"stop_after": "quantify", "assembly": "reference_only"}
     made.write()
-    (folder / "profile").mkdir()
-    (folder / "profile" / "config.yaml").write_text(yaml.safe_dump(PROFILE))
     with cluster_for_tests(partitions=PARTITIONS) as cluster:
         yield Lab(folder, cluster)
 
@@ -106,31 +96,3 @@ def test_each_type_of_node_runs_the_study_as_the_manual_submits_it(lab: Lab) -> 
     submit()
     wait_until(over, timeout_s=2 * RUN_S)
     assert done.stat().st_mtime_ns == written, "what had ended is kept"
-
-
-def test_one_workflow_over_one_node_and_over_two(lab: Lab, figure) -> None:
-    study = {"modes": ["cluster"], "nodes": [1, 2], "concurrent_samples": [2]}
-    settings = lab.study("nodes", **study, profiles={"cluster": str(lab.folder / "profile")})
-    code, output = lab.gpd("throughput", "run", settings)
-    assert code == 0, output
-    folder = lab.folder / "runs/nodes"
-    records = {path.parent.name: json.loads(path.read_text()) for path in folder.glob("*/run.json")}
-    assert {name: [node["node"] for node in record["nodes"]] for name, record in records.items()} == {
-        "tuxedo-n2-cluster1-compact-r1": ["n1"],
-        "tuxedo-n2-cluster2-compact-r1": ["n1", "n2"],
-    }
-    placed = {name: nodes_of_jobs(lab.cluster, folder / name) for name in records}
-    assert placed == {"tuxedo-n2-cluster1-compact-r1": {"n1"}, "tuxedo-n2-cluster2-compact-r1": {"n1", "n2"}}
-    points = pd.read_csv(folder / "tables/configurations.tsv", sep="\t").set_index("nodes")
-    assert list(points.failed) == [0, 0]
-    assert points.node_efficiency[1] == 1
-    expected = points.genomes_per_day_mean[2] / (2 * points.genomes_per_day_mean[1])
-    assert points.node_efficiency[2] == pytest.approx(expected)
-    assert "More nodes" in (folder / "report.html").read_text()
-    figure(f"samples a day of 2 virtual nodes over twice those of one, tiny samples: {expected:.2f}")
-
-
-def nodes_of_jobs(cluster: Cluster, folder: Path) -> set[str]:
-    """The nodes on which Slurm placed the jobs of a run."""
-    numbers = re.findall(r"SLURM jobid (\d+)", (folder / "snakemake.log").read_text())
-    return {cluster.job(int(number))["NodeList"] for number in numbers}

@@ -10,9 +10,10 @@ from conftest import ROOT
 from recording import run_record
 
 from gpd.errors import GpdError
-from gpd.lab import any_workflow, runner
+from gpd.lab import any_workflow, study_plan
 from gpd.lab.sheets import SheetError, read_sheet
 from gpd.lab.study import StudyError
+from gpd.lab.study_state import StudyPlan
 from gpd.outcomes import NOT_FINISHED, OTHERS, Process, Run, outcomes, passed_in, read_as, steps_of
 from gpd.records.ledger import Attempt
 from gpd.records.study import Pool
@@ -181,7 +182,7 @@ def settings(folder: Path, more: str) -> Path:
     [
         ("concurrent_samples: [1, 4]", "concurrent_samples: 4 is more than the 3 samples in the pool of words"),
         ("modes: [stream]", "modes: stream: words is a workflow of yours: shared and independent go with it"),
-        ("modes: [cluster]", "modes: cluster: words is a workflow of yours: shared and independent go with it"),
+        ("modes: [stream]", "modes: stream: words is a workflow of yours: shared and independent go with it"),
         ("copies: 2", "copies: which files of words are reads is not known: leave it out"),
         ("subsample: {fraction: 0.1}", "subsample: which files of words are reads is not known: leave it out"),
         ("threads: {sorts: 2}", "threads: sorts: no rule of words; did you mean sort?"),
@@ -189,13 +190,13 @@ def settings(folder: Path, more: str) -> Path:
 )
 def test_settings_that_do_not_go_with_it_are_refused(folder, source, more, line):
     with pytest.raises(StudyError) as error:
-        runner.read(settings(folder, more))
+        study_plan.read(settings(folder, more))
     assert line in str(error.value)
 
 
 def test_its_runs_have_its_profile_and_no_threads_of_our_rules(folder, source):
     path = settings(folder, "concurrent_samples: [2]\nthreads: {sort: 2}\nrepeats: 1\nwarm_up: 0")
-    (spec,) = runner.StudyPlan(*runner.read(path), cores=8).specs
+    (spec,) = StudyPlan(*study_plan.read(path), cores=8).specs
     assert (spec.profile, spec.threads, spec.n) == ("profiles/any", {"sort": 2}, 2)
 
 

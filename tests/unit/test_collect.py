@@ -613,6 +613,11 @@ NAME = "germline-n1-shared-compact-r1"
             {"processes": [{"directory": ".", "samples": ["A", "X"]}]},
             "run.json: not a valid run.json: processes: X: no sample of this run",
         ),
+        (
+            {"starts": 2},
+            "run.json: not a valid run.json: it was cut off and continued by an earlier version, and counts in no "
+            "figure; remove the run's folder, and it is run again",
+        ),
     ],
 )
 def test_a_run_json_that_is_none(study, changed, output):

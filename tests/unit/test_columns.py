@@ -27,7 +27,7 @@ def test_every_row_says_which_run_and_every_point_which_point():
     keys = list(columns.OfRun.__struct_fields__)
     for table in ("jobs", "samples", "steps", "runs"):
         assert columns.names(table)[: len(keys)] == keys
-    assert columns.names("configurations")[:6] == ["study", "pipeline", "mode", "binding", "nodes", "n"]
+    assert columns.names("configurations")[:6] == ["study", "pipeline", "mode", "binding", "n", "sku"]
 
 
 def test_what_is_repeated_has_a_mean_and_its_errors():

@@ -23,7 +23,8 @@ from snakemake.cli import get_argument_parser
 
 from documentation import drawings, everything, evidence, reference, rules, schema
 from gpd import cli
-from gpd.lab import study
+from gpd.lab.study import StudyError
+from gpd.lab.study_file import read_study
 
 DOCUMENTS = {document.name: document for document in documents()}
 OF_FOLDERS = re.compile(r"(workflow|profiles|scripts/gpd|tests/\w+)/README\.md")
@@ -321,7 +322,7 @@ def faults_of_study(example: Mapping[str, Any]) -> list[str]:
         path = Path(folder) / "throughput.yaml"
         path.write_text(yaml.safe_dump({"pipelines": {"germline": {}}} | dict(example)))
         try:
-            study.read_study(path)
-        except study.StudyError as error:
+            read_study(path)
+        except StudyError as error:
             return str(error).splitlines()
     return []

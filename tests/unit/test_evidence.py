@@ -72,7 +72,7 @@ def test_a_study_s_pictures_and_record_are_made_of_its_runs(monkeypatch: pytest.
     assert all(ElementTree.fromstring(svg).tag.endswith("svg") for svg in drawn.values()) and len(drawn) == 2
     monkeypatch.setattr(demo, "outputs", lambda folder: {"of": [f"{folder}"]})
     found = demo.record(tables, Path("demo-run"))
-    curve = CurveKey("germline", "shared", "compact", 1)
+    curve = CurveKey("germline", "shared", "compact")
     runs = [run for run in tables.runs if run.curve_key == curve and run.n == 1 and run.counted]
     assert found["figures"][0]["values"] == [run.genomes_per_day for run in runs]
     assert found["outputs"]["throughput"][-1] == "report: demo-run/throughput/study/report.html"

@@ -26,6 +26,7 @@ from gpd.commands.subcommands import Terminal
 from gpd.errors import GpdError
 from gpd.execution import run_lock
 from gpd.lab import study
+from gpd.lab.study_file import read_study
 from gpd.packages import read
 from gpd.packages.untrusted_json import check
 from gpd.pipelines import GERMLINE
@@ -121,7 +122,7 @@ def judge_settings(folder: Path):
         path = folder / "throughput.yaml"
         path.write_bytes(content)
         try:
-            found = study.read_study(path)
+            found = read_study(path)
             study.grid(found, dict.fromkeys(found.pipelines, POOL), cores=2)
         except GpdError as error:  # a line a fault
             return [visible(line) for line in str(error).split("\n")]
@@ -256,7 +257,7 @@ STUDY = {
     **{"schema": 1, "cores": 2, "pools": {"germline": [{"name": "S1"}]}},
     "study": {
         **{"name": "s", "directory": ".", "pipelines": {"germline": {"directory": ".", "config": "c"}}},
-        **{"concurrent_samples": [1], "modes": ["shared"], "bindings": ["compact"], "nodes": [1], "repeats": 3},
+        **{"concurrent_samples": [1], "modes": ["shared"], "bindings": ["compact"], "repeats": 3},
         **{"precision": 0.025, "most_repeats": 10, "warm_up": 1, "seed": 1, "cache": "as_is", "cores": None},
         **{"threads": {}, "profiles": {"shared": "p"}, "keep_results": False},
     },

@@ -9,7 +9,7 @@ from packing import HOST, sealed, write_study
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.lab.study import read_study
+from gpd.lab.study_file import read_study
 from gpd.packages import checks, evidence, pack
 from gpd.packages.pack import archive, lay_out
 from gpd.packages.verdicts import FAILS, HOLDS

@@ -4,7 +4,8 @@ import pytest
 import yaml
 
 from gpd.lab import pool
-from gpd.lab.study import Pool, Sample, StudyError
+from gpd.lab.study import StudyError
+from gpd.records.study import Pool, Sample
 
 CONFIG = {
     "samples": "tables/samples.tsv",

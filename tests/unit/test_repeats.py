@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpd.lab import study
+from gpd.lab.study_file import read_study
 from gpd.records.study import Sample
 from gpd.statistics.estimates import estimate
 from gpd.tables.repeats import LEAST, Repeats, RepeatStats, relative
@@ -24,11 +25,6 @@ AUTO = Repeats(None, 0.025, 7)
         (RepeatStats(8, 100.0, 50.0), 8),  # of an earlier, higher limit: what was run stays
         (RepeatStats(5, 0.0, 0.0), 5),  # nothing came out: nothing is left to learn
         (RepeatStats(5, None, None), 6),
-        (RepeatStats(4, 100.0, 0.1, continued=1), 6),  # what was continued is no repeat of the five
-        (RepeatStats(5, 100.0, 2.5, continued=1), 6),
-        (RepeatStats(5, 100.0, 2.6, continued=1), 7),
-        (RepeatStats(5, 100.0, 2.6, continued=2), 7),  # the limit holds for all together
-        (RepeatStats(1, 100.0, 2.6, continued=6), 7),
     ],
 )
 def test_repeats_go_on_until_the_error_is_small_or_the_limit_is_reached(seen, wanted):
@@ -79,7 +75,7 @@ def settings(tmp_path):
     path.write_text(
         "pipelines: {germline: {}}\nconcurrent_samples: [1, 2, 4]\nrepeats: auto\nmost_repeats: 7\nwarm_up: 0\n"
     )
-    return study.read_study(path)
+    return read_study(path)
 
 
 POOLS = {"germline": [Sample(f"S{number}") for number in range(1, 9)]}

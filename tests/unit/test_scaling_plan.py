@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.execution import snakemake_log
 from gpd.execution.snakemake_log import PlannedJob
-from gpd.lab import runner
-from gpd.lab.runner import StudyPlan
+from gpd.lab import earlier_runs
 from gpd.lab.study import StudyError
+from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.machines import launcher, topology
 from gpd.pipelines import PIPELINES
 from gpd.records.run import read_run
@@ -169,7 +169,7 @@ def test_the_order_of_a_repeat_is_shuffled_and_follows_from_the_seed():
 
 def planned(folder, specs):
     settings = Study(name=folder.name, directory=str(folder.parent), pipelines={"germline": Pool()})
-    return StudyPlan(settings, {}, cores=16, steps=tuple(specs))
+    return StudyState(StudyPlan(settings, {}, cores=16, steps=tuple(specs)))
 
 
 def recorded_runs(**changes):
@@ -179,13 +179,13 @@ def recorded_runs(**changes):
 def test_another_seed_changes_no_run_but_its_place(monkeypatch):
     script = recorded_studies.script("scaling")
     monkeypatch.setattr(script, "OPTIONS", tuple(replace(one, seed=2) for one in script.OPTIONS))
-    runner.refuse_changed(planned(recorded_studies.study("scaling"), script.specs()))
+    earlier_runs.refuse_changed(planned(recorded_studies.study("scaling"), script.specs()))
 
 
 def test_a_finished_run_that_would_be_another_now_is_refused():
     folder = recorded_studies.study("scaling")
     with pytest.raises(StudyError, match=r"was run with another (samples and cores|cores and samples)") as error:
-        runner.refuse_changed(planned(folder, recorded_runs(samples=("S2",), cores=17)))
+        earlier_runs.refuse_changed(planned(folder, recorded_runs(samples=("S2",), cores=17)))
     assert "another --folder" in str(error.value)
 
 
@@ -197,10 +197,10 @@ def test_seconds_are_told_of_what_was_measured_and_of_nothing_else():
         walls.setdefault(record.spec.step.setting, []).append(record.wall_s)
     of_both_bindings = [spec for spec in specs if spec.step.threads == 16 and spec.step.occupancy == FULL]
     assert len({spec.binding for spec in of_both_bindings}) == 2
-    told = runner.estimates_s(planned(folder, specs), specs)
+    told = planned(folder, specs).estimates_s(specs)
     assert told == [median(walls[spec.step.setting]) for spec in specs]
     never = replace(specs[0], step=replace(specs[0].step, threads=3))
-    assert runner.estimates_s(planned(folder, specs), [never]) == [None]
+    assert planned(folder, specs).estimates_s([never]) == [None]
 
 
 def test_a_record_of_an_earlier_version_is_told_in_one_line(tmp_path):

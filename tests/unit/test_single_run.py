@@ -4,7 +4,6 @@ import json
 import mmap
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -19,9 +18,7 @@ import yaml
 from conftest import ROOT
 from launching import wait_until
 
-from gpd.errors import Interrupted
-from gpd.lab import continuing, disk, page_cache, provenance, runner, single_run
-from gpd.lab.batch import BatchWorkload
+from gpd.lab import disk, page_cache, preparation, provenance, single_run
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import REFERENCE, Setup, StudyRunError
@@ -29,7 +26,6 @@ from gpd.machines.topology import Core, Layout, Policy
 from gpd.records.run import Settings, read_run
 from gpd.records.run_spec import RunSpec, StepCopies
 from gpd.records.study import read_starts
-from gpd.tables import collect
 from gpd.text.cpu_lists import count_cpus
 
 # `python -m snakemake`, with what the workflow would write: a record a step and sample, one by a stranger, and a call
@@ -316,110 +312,6 @@ def test_results_are_checked_before_the_record_and_each_start_and_end_is_noted(s
     assert cut_off.ended is None
 
 
-# ---- cut off and continued ---------------------------------------------------------------------------
-
-
-@pytest.fixture
-def resuming(setup):
-    """A study that allows to continue what was cut off."""
-    return replace(setup, settings=Settings(workflow_digest="w"), continue_runs=True)
-
-
-@pytest.fixture
-def cut_off(monkeypatch):
-    """Cut a run off when its jobs have been at work; its mark."""
-
-    def cut(spec, setup):
-        original = BatchWorkload.run
-
-        def interrupted(*arguments):
-            original(*arguments)
-            raise Interrupted(signal.SIGINT)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(BatchWorkload, "run", interrupted)
-            with pytest.raises(Interrupted):
-                run(spec, setup)
-        return read_starts(setup.folder)[-1].run
-
-    return cut
-
-
-@pytest.mark.parametrize("mode", ["shared", "independent"])
-def test_a_run_that_was_cut_off_goes_on_and_is_in_no_mean(spec, resuming, snakemake, cut_off, mode):
-    spec, folder = (spec if mode == "shared" else independent(spec)), resuming.folder
-    before = cut_off(spec, replace(resuming, continue_runs=False))  # which may be wished for only then
-    found = run(spec, resuming)
-    record = read_run(folder / spec.name / "run.json")
-    (start,) = read_starts(folder)
-    assert (record.run, record.starts, start.times) == (before, 2, 2)
-    assert (record.end - record.start).total_seconds() > record.wall_s, "since it first began"
-    assert {found[name] for name in continuing.OF_ONE_START} == {None}
-    for asked in (folder / spec.name).rglob("arguments.json"):
-        assert {"--nolock", "--rerun-incomplete"} <= set(json.loads(asked.read_text()))
-    assert not (folder / spec.name / "begun.json").exists()
-    tables = collect.collect(folder)
-    (row,) = tables.runs
-    assert (row.starts, row.counted, row.makespan_s, row.genomes_per_day) == (2, False, None, None)
-    assert (row.succeeded, row.failed) == (2, 0)
-    assert not tables.configurations
-    plan = SimpleNamespace(study=SimpleNamespace(folder=folder))
-    assert runner.estimates_s(plan, [spec]) == [None], "it tells nothing of how long another takes"
-    assert {sample.start_s for sample in tables.samples} == {None}
-
-
-def other_reads(spec, setup):
-    Path(setup.source.units_of("S1")[0]["fq1"]).write_text("@r\nC\n+\nI\n")
-    return spec, setup
-
-
-BEGIN_ANEW = {
-    "not allowed": lambda spec, setup: (spec, replace(setup, continue_runs=False)),
-    "another workflow": lambda spec, setup: (spec, replace(setup, settings=Settings(workflow_digest="other"))),
-    "other reads": other_reads,
-    "another draw": lambda spec, setup: (replace(spec, seed=2), setup),
-}
-
-
-@pytest.mark.parametrize("why", BEGIN_ANEW)
-def test_a_run_is_begun_anew_where_something_else_would_go_on(spec, resuming, snakemake, cut_off, why):
-    before = cut_off(spec, resuming)
-    assert run(*BEGIN_ANEW[why](spec, resuming))["run"] != before
-    assert not read_run(resuming.folder / spec.name / "run.json").continued
-
-
-def test_a_run_is_begun_anew_on_another_machine(spec, resuming, snakemake, cut_off, monkeypatch):
-    before = cut_off(spec, resuming)
-    here = continuing.host.look({}, window_s=0.0)
-    monkeypatch.setattr(continuing.host, "look", lambda *_, **__: replace(here, cpu_family="another"))
-    assert run(spec, resuming)["run"] != before
-
-
-@pytest.mark.parametrize("kind", [{"repeat": 0, "warm_up": True}, {"repeat": 0, "seeking": True}])
-def test_what_is_no_repeat_begins_anew(spec, resuming, snakemake, cut_off, kind):
-    other = replace(spec, **kind)
-    before = cut_off(other, resuming)
-    assert run(other, resuming)["run"] != before
-
-
-def test_a_run_of_which_no_job_ended_well_begins_anew_and_is_whole(spec, resuming, snakemake, cut_off):
-    snakemake("FAILS", "all")
-    with pytest.raises(StudyRunError, match="is cut off"):
-        run(spec, resuming)
-    snakemake("FAILS", "")
-    assert run(spec, resuming)["starts"] == 1
-
-
-def test_what_keeps_a_run_from_going_on_throws_nothing_away(spec, resuming, snakemake, cut_off):
-    before = cut_off(spec, resuming)
-    snakemake("FAILS", "all")
-    with pytest.raises(StudyRunError, match="is cut off"):
-        run(spec, resuming)
-    snakemake("FAILS", "")
-    found = run(spec, resuming)
-    assert (found["run"], found["starts"]) == (before, 3)
-
-
 # ---- one step, in copies -----------------------------------------------------------------------------
 
 
@@ -520,7 +412,7 @@ def test_clearing_what_is_not_there_is_no_error(tmp_path):
 
 
 def prepare(setup):
-    single_run.prepare(setup, 2, lambda sample, state: None)
+    preparation.prepare(setup, 2, lambda sample, state: None)
 
 
 def test_preparations_are_of_the_whole_pool(setup, snakemake):

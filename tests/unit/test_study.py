@@ -15,7 +15,8 @@ from snakemake_executor_plugin_pinned.settings import ExecutorSettings
 
 from gpd.execution import workflow
 from gpd.lab import study
-from gpd.lab.study import Sample, StudyError
+from gpd.lab.study import StudyError
+from gpd.lab.study_file import read_study
 from gpd.pipelines import PIPELINES, share
 from gpd.records.binding import (
     BOUNDARIES,
@@ -26,6 +27,7 @@ from gpd.records.binding import (
     describe_binding,
     is_binding,
 )
+from gpd.records.study import Pool, Sample
 
 POOL = [Sample(f"S{n}") for n in range(1, 9)]
 
@@ -33,7 +35,7 @@ POOL = [Sample(f"S{n}") for n in range(1, 9)]
 def read(tmp_path, text):
     path = tmp_path / "throughput.yaml"
     path.write_text(text)
-    return study.read_study(path)
+    return read_study(path)
 
 
 @pytest.fixture
@@ -43,13 +45,13 @@ def settings(tmp_path):
 
 def test_what_is_left_out_has_its_default(settings):
     assert (settings.name, settings.repeats, settings.warm_up, settings.cache) == ("study", 2, 1, "as_is")
-    assert settings.pipelines["germline"] == study.Pool(".", "config/config.yaml")
-    usual = {"shared": "throughput", "independent": "published", "cluster": "slurm", "stream": "throughput"}
+    assert settings.pipelines["germline"] == Pool(".", "config/config.yaml")
+    usual = {"shared": "throughput", "independent": "published", "stream": "throughput"}
     assert settings.profiles == {mode: f"profiles/{name}" for mode, name in usual.items()}
 
 
 def test_the_file_in_config_is_a_study():
-    assert study.read_study(ROOT / "config/throughput.yaml").concurrent_samples == ()
+    assert read_study(ROOT / "config/throughput.yaml").concurrent_samples == ()
 
 
 @pytest.mark.parametrize(
@@ -270,10 +272,10 @@ def test_modes_and_bindings_of_a_repeat_draw_the_same_samples(settings):
 def test_a_draw_is_of_different_samples_nested_and_even(conditions, data):
     pool = [Sample(f"S{n}", condition) for n, condition in enumerate(conditions)]
     n = data.draw(st.integers(1, len(pool)))
-    drawn, _ = study.draw(pool, n, "seed")
+    drawn = study.draw(pool, n, "seed")
     assert len(set(drawn)) == n
-    assert drawn == study.draw(pool[::-1], n, "seed")[0], "the order of the table does not matter"
-    assert drawn == study.draw(pool, len(pool), "seed")[0][:n]
+    assert drawn == study.draw(pool[::-1], n, "seed"), "the order of the table does not matter"
+    assert drawn == study.draw(pool, len(pool), "seed")[:n]
     by_name = {sample.name: sample.condition for sample in pool}
     counts = Counter(by_name[name] for name in drawn)
     room = Counter(conditions)

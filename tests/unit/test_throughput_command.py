@@ -3,8 +3,8 @@
 import csv
 import io
 import json
-from dataclasses import replace
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -14,10 +14,14 @@ from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.commands import report, throughput_display
-from gpd.lab import provenance, runner, single_run
-from gpd.lab.study import StudyError, read_study
+from gpd.lab import preparation, provenance, single_run, study_plan, study_state
+from gpd.lab import study as study_of_runs
+from gpd.lab.study import StudyError
+from gpd.lab.study_file import read_study
+from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.records.run import Settings
-from gpd.records.study import read_study_record
+from gpd.records.study import Pool, Sample, Study, read_study_record
+from gpd.statistics.saturation import Observation
 from gpd.tables.collect import CollectError
 
 pytestmark = pytest.mark.usefixtures("drawn_once")
@@ -68,7 +72,7 @@ def write_spec(folder, spec, digest="d", wall_s=60.0, took_s=10):
 @pytest.fixture
 def made_up(monkeypatch):
     """Runs are written in place of run."""
-    monkeypatch.setattr(single_run, "prepare", lambda setup, cores, changed: None)
+    monkeypatch.setattr(preparation, "prepare", lambda setup, cores, changed: None)
     monkeypatch.setattr(single_run, "run", lambda spec, setup, changed: write_spec(setup.folder, spec))
     monkeypatch.setattr(provenance, "settings", lambda source, dictionary: Settings())
 
@@ -87,7 +91,7 @@ def shown(plan):
 
 
 def test_the_plan_is_the_grid_and_how_long_it_takes(study):
-    plan = runner.make_plan(study())
+    plan = study_plan.make_plan(study())
     write_spec(plan.study.folder, plan.specs[0])
     text = shown(plan)
     assert text.startswith("Study first: 2 cores, seed 1")
@@ -102,7 +106,7 @@ def test_the_plan_is_the_grid_and_how_long_it_takes(study):
 
 
 def test_what_is_left_is_summed_over_runs(study):
-    plan = runner.make_plan(study())
+    plan = study_plan.make_plan(study())
     one = next(spec for spec in plan.specs if spec.n == 1)
     write_spec(plan.study.folder, one)
     # one of N = 1 at 60 s, two of N = 4 in proportion
@@ -117,7 +121,7 @@ def write_reads(folder):
 
 def test_a_plan_says_what_is_measured_and_what_it_takes_to_make_it(study, tmp_path):
     write_reads(tmp_path / "pool")
-    text = " ".join(shown(runner.make_plan(study(subsample={"fraction": 0.05}, copies=4))).split())
+    text = " ".join(shown(study_plan.make_plan(study(subsample={"fraction": 0.05}, copies=4))).split())
     assert "germline: a pool of 16 samples, 4 samples of each genome, as copies of its files" in text
     assert "measured on 5% of the reads of each sample; 16 files of reads to be made once: about 0.0" in text
     assert "GB of disk, about 0:00:0" in text
@@ -164,24 +168,24 @@ def test_copies_that_cannot_be_are_refused_in_one_line(study, tmp_path, samples,
     rows = [f"{sample}\tL1\t" + (f"\t\t{bam}" if bam else f"{sample}_1.fq\t{sample}_2.fq\t") for sample in samples]
     (pool / "units.tsv").write_text("\n".join(["sample_name\tunit_name\tfq1\tfq2\tbam", *rows]) + "\n")
     with pytest.raises(StudyError) as error:
-        runner.make_plan(settings)
+        study_plan.make_plan(settings)
     assert refused in str(error.value) and len(str(error.value).splitlines()) == 1, str(error.value)
 
 
 def test_nothing_is_known_before_the_first_run(study):
-    lines = shown(runner.make_plan(study())).splitlines()
+    lines = shown(study_plan.make_plan(study())).splitlines()
     assert lines[-1] == "how long it takes shows when the first runs have ended"
 
 
 def test_nothing_is_left(study):
-    plan = runner.make_plan(study())
+    plan = study_plan.make_plan(study())
     for spec in plan.specs:
         write_spec(plan.study.folder, spec)
     assert shown(plan).splitlines()[-1] == "nothing is left to run"
 
 
 def test_of_a_search_the_runs_are_known_that_follow_from_those_that_ended(study):
-    lines = shown(runner.make_plan(study(concurrent_samples="saturation"))).splitlines()
+    lines = shown(study_plan.make_plan(study(concurrent_samples="saturation"))).splitlines()
     rows = [[word for word in line.split() if word != "│"] for line in lines if line.startswith("│")]
     assert rows == [["germline", "shared", "compact", "1", "1", "0"]]
     assert lines[-2:] == [
@@ -192,7 +196,7 @@ def test_of_a_search_the_runs_are_known_that_follow_from_those_that_ended(study)
 
 def test_the_plan_as_json(study, tmp_path):
     path = study(modes=["shared", "independent"])
-    plan = runner.make_plan(path)
+    plan = study_plan.make_plan(path)
     shared = next(spec for spec in plan.specs if (spec.n, spec.mode) == (4, "shared"))
     write_spec(plan.study.folder, shared, wall_s=100.0)
     ran = gpd("throughput", "plan", path, "--json")
@@ -202,7 +206,7 @@ def test_the_plan_as_json(study, tmp_path):
     of_study = {"study": "first", "folder": str(tmp_path / "runs/first"), "cores": 2, "pools": {"germline": 4}}
     assert told == of_study | {"fraction": 1.0, "copies": 1}
     assert points == [
-        {"pipeline": "germline", "n": n, "mode": mode, "binding": binding, "nodes": 1, "runs": 2, **known}
+        {"pipeline": "germline", "n": n, "mode": mode, "binding": binding, "runs": 2, **known}
         for n, mode, binding, known in (
             (1, "independent", "none", {"finished": 0, "estimate_s": None}),
             (1, "shared", "compact", {"finished": 0, "estimate_s": 100.0}),
@@ -221,7 +225,7 @@ def test_threads_of_a_rule_that_there_is_not_are_refused_in_one_line(study, subc
 
 
 def test_more_cores_than_there_are_can_be_planned_and_not_run(study, monkeypatch, tmp_path):
-    monkeypatch.setattr(runner.launcher, "usable_cores", lambda smt: 2)
+    monkeypatch.setattr(study_plan.launcher, "usable_cores", lambda smt: 2)
     path, line = study(cores=64), "cores: 64 are more than the 2 that may be used here"
     assert f"{line}: a plan for another machine" in gpd("throughput", "plan", path).stdout.splitlines()
     done = gpd("throughput", "run", path)
@@ -261,7 +265,7 @@ def test_outputs_that_disagree_are_named_and_the_exit_code_is_1(study, made_up, 
 
 def test_a_dry_run_checks_the_pool_and_leaves_nothing(study, monkeypatch, tmp_path):
     checked = []
-    monkeypatch.setattr(single_run, "plan_dry", lambda source: checked.append(source.config["pipeline"]))
+    monkeypatch.setattr(preparation, "plan_dry", lambda source: checked.append(source.config["pipeline"]))
     ran = gpd("throughput", "run", study(), "--dry-run")
     assert ran.exit_code == 0, ran.output
     assert checked == ["germline"]
@@ -273,7 +277,7 @@ def test_what_the_workflow_refuses_in_a_dry_run_is_a_line_each(study, monkeypatc
     def refuse(source):
         raise single_run.StudyRunError("units.tsv line 2: wrong\nunits.tsv line 3: wrong too")
 
-    monkeypatch.setattr(single_run, "plan_dry", refuse)
+    monkeypatch.setattr(preparation, "plan_dry", refuse)
     ran = gpd("throughput", "run", study(), "--dry-run")
     assert ran.exit_code == 2
     assert ran.stderr.splitlines() == [
@@ -284,7 +288,7 @@ def test_what_the_workflow_refuses_in_a_dry_run_is_a_line_each(study, monkeypatc
 
 @pytest.mark.deep
 def test_a_report_of_a_half_done_study_counts_what_has_ended(study, tmp_path):
-    plan = runner.make_plan(study())
+    plan = study_plan.make_plan(study())
     done, cut_off, *_ = plan.specs
     write_spec(plan.study.folder, done)
     (plan.study.folder / cut_off.name).mkdir()
@@ -366,9 +370,37 @@ def test_a_search_is_one_run_an_n_and_what_it_found_has_all_repeats(unsteady, st
 
 
 @pytest.mark.deep
+def test_a_study_is_read_once_for_each_run(unsteady, study, monkeypatch):
+    """Which run is next, whether samples failed, how long the rest takes: all of it from what is read once."""
+    _, ran = unsteady
+    settings, collected, collect = (
+        study(repeats="auto", concurrent_samples="saturation"),
+        [],
+        study_state.collect.collect,
+    )
+    monkeypatch.setattr(study_state.collect, "collect", lambda folder: collected.append(folder) or collect(folder))
+    assert gpd("throughput", "run", settings).exit_code == 0
+    # beside the runs: as it is planned, before the preparation, when nothing is left to run, and for the report
+    assert len(collected) <= len(ran) + 4
+
+
+def test_planning_is_linear_in_runs(tmp_path, monkeypatch):
+    """Of a search with guesses for what has not ended each run is drawn once, however many repeats it has."""
+    drawn, draw = [], study_of_runs.draw
+    monkeypatch.setattr(study_of_runs, "draw", lambda *arguments: drawn.append(arguments) or draw(*arguments))
+    monkeypatch.setattr(StudyState, "_guess", lambda state, spec: Observation(spec.n, 100.0 * min(spec.n, 16)))
+    source = SimpleNamespace(members=[Sample(f"S{number}") for number in range(1, 65)])
+    for repeats in (5, 50):
+        settings = Study(directory=str(tmp_path), pipelines={"germline": Pool()}, repeats=repeats)
+        drawn.clear()
+        specs = StudyState(StudyPlan(settings, {"germline": source}, 64)).expected
+        assert len(specs) > 3 * repeats and len(drawn) == len(specs)
+
+
+@pytest.mark.deep
 def test_the_plan_of_a_study_is_recorded(unsteady, tmp_path):
     settings, _ = unsteady
-    lines = shown(runner.make_plan(settings)).splitlines()
+    lines = shown(study_plan.make_plan(settings)).splitlines()
     assert lines[-2].startswith("repeats: each configuration until the 95% interval of genomes a day is ± 2.5%")
     gpd("throughput", "run", settings)
     record = read_study_record(tmp_path / "runs/first")
@@ -385,54 +417,30 @@ def runs_of(folder):
 
 
 @pytest.mark.deep
-def test_a_study_begins_no_run_that_would_end_beyond_its_budget(study, made_up, tmp_path, monkeypatch):
-    """Each run takes a minute: of four repeats of two N three and a half minutes buy three runs."""
+def test_a_study_begins_no_run_once_its_budget_is_spent(study, made_up, tmp_path, monkeypatch):
+    """Each run takes a minute: of four, three begin within two and a half minutes."""
     monkeypatch.setattr(single_run, "made_with", lambda spec, source: {})
-    settings = study(budget="3.5m")
-    assert "budget: 3.5m, of which 0:00:00 is spent: how many runs it buys shows" in shown(runner.make_plan(settings))
+    settings = study(budget="2.5m")
+    assert "budget: 2.5m, of which 0:00:00 is spent\n" in shown(study_plan.make_plan(settings))
     ran = gpd("throughput", "run", settings)
     assert ran.exit_code == 0, ran.output
     assert len(runs_of(tmp_path / "runs/first")) == 3
-    assert "budget: 3.5m, of which 0:03:00 is spent: it buys 0 of 1 run that are left" in shown(
-        runner.make_plan(settings)
-    )
+    lines = shown(study_plan.make_plan(settings)).splitlines()
+    assert "budget: 2.5m, of which 0:03:00 is spent: no run begins any more" in lines
     page = (tmp_path / "runs/first/report.html").read_text()
-    assert "The budget of 3.5m ended before all repeats of 1 configuration were made." in page
+    assert "The budget of 2.5m ended before all repeats of 1 configuration were made." in page
     assert gpd("throughput", "run", study(budget="4m")).exit_code == 0
     assert len(runs_of(tmp_path / "runs/first")) == 4
-
-
-def test_pipelines_share_a_budget_evenly(study, tmp_path):
-    """Of ten minutes the first has five, and the last what is left; each seeks until its own block has begun."""
-    plan = runner.make_plan(study())
-    one = plan.specs[0]
-    both = replace(plan, sources=dict.fromkeys(("germline", "tuxedo"), plan.sources["germline"]))
-    other, begun = replace(one, pipeline="tuxedo"), replace(one, repeat=1)
-    assert [runner.Budget(both, 600.0, spent_s, ()).begins(one) for spent_s in (299.0, 301.0)] == [True, False]
-    assert [runner.Budget(both, 600.0, spent_s, ()).begins(other) for spent_s in (301.0, 601.0)] == [True, False]
-    sought = runner.Budget(both, 600.0, 100.0, (begun,))
-    assert [sought.seeks([one]), sought.seeks([other])] == [False, True]
-
-
-@pytest.mark.deep
-def test_a_search_leaves_time_for_its_block(study, made_up, tmp_path):
-    """A minute a run: without a limit it tries 1, 2, 4 and 3; seven buy 2 repeats of two N, and no more."""
-    settings = study(budget="7m", concurrent_samples="saturation")
-    assert gpd("throughput", "run", settings).exit_code == 0
-    assert runs_of(tmp_path / "runs/first") == [
-        *(f"germline-n1-shared-compact-{when}" for when in ("r1", "r2", "seek")),
-        *(f"germline-n2-shared-compact-{when}" for when in ("r1", "r2", "seek")),
-    ]
 
 
 @pytest.mark.deep
 def test_the_plan_of_a_search_says_how_long_and_how_large(study, made_up, tmp_path):
     settings = study(concurrent_samples="saturation")
-    plan = runner.make_plan(settings)
+    plan = study_plan.make_plan(settings)
     write_spec(plan.study.folder, plan.specs[0])
     record = tmp_path / "runs/first" / plan.specs[0].name / "run.json"
     record.write_text(json.dumps(json.loads(record.read_text()) | {"peak_disk_mib": 512.0}))
-    lines = shown(runner.make_plan(settings)).splitlines()
+    lines = shown(study_plan.make_plan(settings)).splitlines()
     # N = 2 is expected to take twice as long, so that the search would end there: 2 minutes, and 2 repeats of 1 and 2
     assert lines[-2:] == [
         "disk: a run takes about 1.00 GiB at most",
@@ -442,7 +450,7 @@ def test_the_plan_of_a_search_says_how_long_and_how_large(study, made_up, tmp_pa
 
 def test_a_run_that_was_cut_off_before_it_ended_is_marked(study, made_up, tmp_path):
     settings = study(concurrent_samples=[1], repeats=1)
-    plan = runner.make_plan(settings)
+    plan = study_plan.make_plan(settings)
     write_spec(plan.study.folder, plan.specs[0])
     lines = [{"name": plan.specs[0].name, "run": run, "began": BEGIN} for run in ("cut-off", "run")]
     (plan.study.folder / "starts.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from gpd.commands import throughput_display
 from gpd.execution import workflow
-from gpd.lab.runner import StudyPlan
+from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.records.run import read_run
 from gpd.records.study import Pool, Study
 
@@ -55,7 +55,7 @@ def progress(done, total, *running):
 def shown(plan, left):
     """What a terminal shows, when the run has begun."""
     made = throughput_display.StudyDisplay(console(terminal=True))
-    made.begin(left[0], left[0].name, plan)
+    made.begin(left[0], left[0].name, StudyState(plan))
     return made
 
 
@@ -63,8 +63,8 @@ def test_elsewhere_a_run_is_a_line_at_its_start_and_one_at_its_end(plan, left):
     spec, title, to_go = left
     log = console(terminal=False)
     with throughput_display.follow(log) as watcher:
-        watcher.begin(None, "map_and_sort: its inputs", plan)
-        watcher.begin(spec, spec.name, plan)
+        watcher.begin(None, "map_and_sort: its inputs", StudyState(plan))
+        watcher.begin(spec, spec.name, StudyState(plan))
         watcher.changed("S1", progress(1, 4, "align S1"))
         watcher.end(spec, [])
         watcher.end(spec, ["map_and_sort: no space", "align: [1] too"])
@@ -98,7 +98,7 @@ def test_on_a_terminal_jobs_are_summed_over_samples_and_clocks_go_on(shown, left
 def test_a_new_run_starts_from_nothing(shown, plan, left):
     shown.changed("", progress(4, 4))
     shown.began -= 50
-    shown.begin(left[0], left[0].name, plan)
+    shown.begin(left[0], left[0].name, StudyState(plan))
     assert rendered(shown)[0].startswith(f"{left[1]}, 0 of 0 jobs, 0 running, 0:00:0")
 
 
@@ -115,21 +115,21 @@ def test_how_long_it_takes_is_left_out_where_nothing_has_ended(plan, tmp_path):
         Study(name="new", directory=str(tmp_path), pipelines={"germline": Pool()}), {}, 16, steps=plan.steps
     )
     shown = throughput_display.StudyDisplay(console(terminal=False))
-    shown.begin(new.steps[0], new.steps[0].name, new)
+    shown.begin(new.steps[0], new.steps[0].name, StudyState(new))
     assert shown.console.file.getvalue() == f"run 1 of {len(plan.steps)}: {plan.steps[0].name}\n"
 
 
 def test_in_a_search_for_the_saturation_nobody_knows_how_many_runs_there_are(plan, tmp_path):
     search = StudyPlan(Study(name="new", directory=str(tmp_path), pipelines={}), {}, 16)
     shown = throughput_display.StudyDisplay(console(terminal=False))
-    shown.begin(plan.steps[0], "n4", search)
+    shown.begin(plan.steps[0], "n4", StudyState(search))
     assert shown.console.file.getvalue() == "n4\n"
 
 
 def test_a_terminal_is_followed_live(plan, left):
     live = console(terminal=True)
     with throughput_display.follow(live) as watcher:
-        watcher.begin(left[0], left[0].name, plan)
+        watcher.begin(left[0], left[0].name, StudyState(plan))
         watcher.changed("", progress(1, 4, "align S1"))
         watcher.end(left[0], [])
     assert f"{left[0].name}: 0:00:0" in live.file.getvalue()

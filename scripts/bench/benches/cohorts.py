@@ -7,8 +7,8 @@ import yaml
 
 from gpd.commands import demo
 from gpd.lab.pool import Source, read_pool
-from gpd.lab.study import Pool
 from gpd.paths import ROOT
+from gpd.records.study import Pool
 from gpd.text.formats import counted
 
 SHARED = ROOT.parent / "shared" / "data"

@@ -74,9 +74,9 @@ def run_study(directory: Path, seed: int, cores: int | None, console: Console) -
     pool = {"directory": str(directory), "config": "config.yaml"}
     settings = {"name": "study", "directory": str(directory), "pipelines": {"germline": pool}, "seed": seed} | STUDY
     _write_yaml(directory / "throughput.yaml", settings | {"cores": cores})
-    from gpd.lab import runner
+    from gpd.lab import study_plan
 
-    return throughput.measure(runner.make_plan(directory / "throughput.yaml"), console)
+    return throughput.measure(study_plan.make_plan(directory / "throughput.yaml"), console)
 
 
 def _write_yaml(path: Path, content: dict) -> None:

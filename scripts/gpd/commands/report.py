@@ -47,7 +47,7 @@ def write(study: Path, console: Console) -> int:
         )
         for curve_key in grids.searched_curves(tables)
     ]
-    found = (*chain.from_iterable(of_curves), *grids.stream_grids(tables.streams), grids.continued_grid(tables.runs))
+    found = (*chain.from_iterable(of_curves), grids.stream_grid(tables.streams))
     print_grids(console, [grid for grid in found if grid is not None and grid.groups[0].lines])
     print_lines(console, map(str, repeats.stops(tables.plan, tables.configurations)))
     disagreements = agreement.disagreements(tables.records)

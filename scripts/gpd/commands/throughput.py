@@ -13,9 +13,9 @@ from gpd.commands.subcommands import Subcommands, print_lines, say, terminal
 from gpd.errors import Interrupted
 
 if TYPE_CHECKING:
-    from gpd.lab.runner import StudyPlan
+    from gpd.lab.study_state import StudyPlan
 
-GO_ON = "the runs that have ended are kept, and this one {}: the same command goes on"
+GO_ON = "the runs that have ended are kept, and this one is run again from its start: the same command goes on"
 
 app = typer.Typer(
     cls=Subcommands, no_args_is_help=True, help="Measure how many samples a day this machine runs, for many N."
@@ -33,9 +33,9 @@ def plan(
     Example: gpd throughput plan config/throughput.yaml
     """
     from gpd.commands import throughput_display
-    from gpd.lab import runner
+    from gpd.lab import study_plan
 
-    planned = runner.make_plan(settings)
+    planned = study_plan.make_plan(settings)
     if as_json:
         say(json.dumps(throughput_display.described(planned), indent=2))
     else:
@@ -55,10 +55,10 @@ def run(
     Example: gpd throughput run config/throughput.yaml
     """
     from gpd.commands import throughput_display
-    from gpd.lab import runner
+    from gpd.lab import runner, study_plan
     from gpd.lab.study import StudyError
 
-    planned = runner.make_plan(settings)
+    planned = study_plan.make_plan(settings)
     if dry_run:
         throughput_display.show_plan(planned, terminal())
         runner.check(planned.sources.values())
@@ -76,7 +76,7 @@ def measure(plan: "StudyPlan", console: Console) -> int:
     from gpd.lab import node_record
 
     folder = plan.study.folder
-    if not plan.study.on_nodes and (warning := node_record.take(folder)):
+    if warning := node_record.take(folder):
         print_lines(console, [warning])
     run_runs(plan, console, lambda: report.write(folder, console))
     return report.write(folder, console)
@@ -85,10 +85,10 @@ def measure(plan: "StudyPlan", console: Console) -> int:
 def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -> list[str]:
     """Run what is left of a study, shown live; the names of runs that failed.
 
-    Where a signal ends it, what has ended is written before Interrupted is raised.
+    Where a signal or bad data ends it, what has ended is written before Interrupted or BadDataError is raised.
     """
     from gpd.commands import throughput_display
-    from gpd.lab import runner, single_run
+    from gpd.lab import failed_samples, runner, single_run
 
     try:
         with throughput_display.follow(console) as callbacks:
@@ -96,5 +96,7 @@ def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -
     except Interrupted as interrupted:
         if any(plan.study.folder.glob(f"*/{single_run.RECORD}")):
             write()
-        then = "is continued if it is a repeat" if plan.study.continue_runs else "is run again from its start"
-        raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON.format(then)) from interrupted
+        raise Interrupted(interrupted.signum, interrupted.jobs, GO_ON) from interrupted
+    except failed_samples.BadDataError:
+        write()
+        raise

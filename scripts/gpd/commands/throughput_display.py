@@ -14,11 +14,13 @@ from rich.text import Text
 from gpd.commands.run_display import notes
 from gpd.commands.subcommands import print_grids, print_lines
 from gpd.execution import workflow
-from gpd.lab import pool_files, runner, single_run
+from gpd.lab import pool_files, study_plan
 from gpd.lab.pool_files import GIGABYTE
+from gpd.lab.runner import StudyCallbacks
+from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import RunSpec
-from gpd.records.study import AUTO
+from gpd.records.study import AUTO, Study
 from gpd.tables import repeats
 from gpd.text.formats import counted, number, of_copies, of_reads
 from gpd.text.grid import Grid, group
@@ -26,18 +28,16 @@ from gpd.text.grid import Grid, group
 MOST_LINES = 16  # of running jobs
 WORDS = 3  # columns of a plan that are no numbers
 HEADS = {"n": "samples at once", "estimate_s": "each about"}
-COLUMNS = ("pipeline", "mode", "binding", "n", "nodes", "runs", "finished", "estimate_s")
+COLUMNS = ("pipeline", "mode", "binding", "n", "runs", "finished", "estimate_s")
 COLUMNS_OF_STEPS = ("step", "binding", "occupancy", "threads", "copies", "runs", "finished", "estimate_s")
 
 
-def show_plan(plan: runner.StudyPlan, console: Console) -> None:
+def show_plan(plan: StudyPlan, console: Console) -> None:
     """Print the grid, a row a configuration, and how long it may take."""
-    settings = plan.study
-    cores = f"{counted(plan.cores, 'core')}{' a node' if settings.on_nodes else ''}"
-    caption = f"Study {settings.name}: {cores}, seed {settings.seed}"
-    every = COLUMNS_OF_STEPS if plan.steps else COLUMNS
-    shown = [key for key in every if key != "nodes" or settings.on_nodes]
-    configurations = described(plan)["configurations"]
+    settings, state = plan.study, StudyState(plan)
+    caption = f"Study {settings.name}: {counted(plan.cores, 'core')}, seed {settings.seed}"
+    shown = COLUMNS_OF_STEPS if plan.steps else COLUMNS
+    configurations = _configurations(state)
     rows = [[_text(configuration[key]) for key in shown] for configuration in configurations]
     if rows:
         heads = tuple(HEADS.get(key, key) for key in shown)
@@ -50,18 +50,15 @@ def show_plan(plan: runner.StudyPlan, console: Console) -> None:
     ]
     lines += [line] if (line := _about_reads(plan)) else []
     lines += [f"repeats: {repeats.in_words(settings)}"] if settings.repeats == AUTO else []
-    lines += [_about_streams(plan), *runner.short_windows(plan)] if settings.streams else []
+    lines += [_about_streams(settings), *study_plan.short_windows(state)] if settings.streams else []
     lines += [f"{plan.too_many}: a plan for another machine"] if plan.too_many else []
-    left = _left(plan)
-    lines += (
-        [f"disk: a run takes about {number(mib / 1024)} GiB at most"] if (mib := runner.disk_mib(plan, left)) else []
-    )
-    lines += [line] if (line := _bought(plan, left)) else []
-    searched = not plan.steps and not settings.concurrent_samples
-    print_lines(console, [*lines, _outlook_of_search(plan, left) if searched else _outlook(configurations)])
+    mib = state.disk_mib(state.left)
+    lines += [f"disk: a run takes about {number(mib / 1024)} GiB at most"] if mib else []
+    lines += [line] if (line := _about_budget(state)) else []
+    print_lines(console, [*lines, _outlook_of_search(state) if plan.searches else _outlook(configurations)])
 
 
-def _about_reads(plan: runner.StudyPlan) -> str:
+def _about_reads(plan: StudyPlan) -> str:
     """Say what part of the reads is measured, and what it takes to make that and copies; nothing where nothing is."""
     measured = [f"measured {part}"] if (part := of_reads(plan.study.fraction)) else []
     left = pool_files.missing(plan.made_files)
@@ -73,41 +70,27 @@ def _about_reads(plan: runner.StudyPlan) -> str:
     return "; ".join([*measured, f"{counted(len(left), 'file')} of reads to be made once: {disk}{took}"])
 
 
-def _about_streams(plan: runner.StudyPlan) -> str:
-    """Say how long a stream takes, and how many follow from those that are known."""
-    lengths_s = plan.study.window_warm_up_s or 0, plan.study.window_s or 0
-    warm_up, window, whole = (timedelta(seconds=round(length_s)) for length_s in (*lengths_s, sum(lengths_s)))
-    says = f"stream: a window of {window} after a warm-up of {warm_up}, then what is in flight runs to its end"
-    follow = runner.streams_to_follow(plan)
-    more = f"; {follow} more of {whole} follow, with arrivals as shares of what the full ones give" if follow else ""
-    return f"{says}{more}"
+def _about_streams(settings: Study) -> str:
+    """Say how long a stream takes."""
+    lengths_s = settings.window_warm_up_s or 0, settings.window_s or 0
+    warm_up, window = (timedelta(seconds=round(length_s)) for length_s in lengths_s)
+    return f"stream: a window of {window} after a warm-up of {warm_up}, then what is in flight runs to its end"
 
 
-def _left(plan: runner.StudyPlan) -> list[RunSpec]:
-    """The runs that are expected and have not ended."""
-    return [spec for spec in runner.expected(plan) if not single_run.is_finished(plan.study.folder, spec)]
-
-
-def _bought(plan: runner.StudyPlan, left: Sequence[RunSpec]) -> str:
-    """Say what is left of the budget, and which of the runs that are left that buys; nothing without a budget."""
-    budget = runner.budget_of(plan)
-    if budget.limit_s is None:
+def _about_budget(state: StudyState) -> str:
+    """Say what of the budget is spent; nothing without a budget."""
+    if state.plan.study.budget is None:
         return ""
-    spent = timedelta(seconds=round(budget.spent_s))
-    bought = budget.buys(left)
-    if bought is None:
-        runs = "how many runs it buys shows when the first have ended"
-    elif bought == len(left):
-        runs = "it buys all that are left"
-    else:
-        runs = f"it buys {bought} of {counted(len(left), 'run')} that are left"
-    return f"budget: {plan.study.budget}, of which {spent} is spent: {runs}"
+    spent = timedelta(seconds=round(state.spent_s))
+    over = ": no run begins any more" if state.is_over else ""
+    return f"budget: {state.plan.study.budget}, of which {spent} is spent{over}"
 
 
-def _outlook_of_search(plan: runner.StudyPlan, left: Sequence[RunSpec]) -> str:
-    times = runner.estimates_s(plan, left)
+def _outlook_of_search(state: StudyState) -> str:
+    left = state.left
     if not left:
         return "nothing is left to run"
+    times = state.estimates_s(left)
     known = [seconds for seconds in times if seconds is not None]
     if len(known) < len(times):
         return "how long it takes shows when the first runs have ended"
@@ -115,13 +98,8 @@ def _outlook_of_search(plan: runner.StudyPlan, left: Sequence[RunSpec]) -> str:
     return f"about {len(left)} runs are left, about {total}, if throughput rises no further than seen"
 
 
-def described(plan: runner.StudyPlan) -> dict:
+def described(plan: StudyPlan) -> dict[str, Any]:
     """The plan for JSON: its configurations with runs planned and finished, and an estimate where there is one."""
-    configurations: dict[tuple, list[RunSpec]] = {}
-    for spec in plan.specs:
-        configurations.setdefault(_place(spec), []).append(spec)
-    ordered = [members for _, members in sorted(configurations.items())]
-    estimates = runner.estimates_s(plan, [members[0] for members in ordered])
     return {
         "study": plan.study.name,
         "folder": str(plan.study.folder),
@@ -129,16 +107,26 @@ def described(plan: runner.StudyPlan) -> dict:
         "pools": {name: len(pool) for name, pool in plan.pools.items()},
         "fraction": plan.study.fraction,
         "copies": plan.study.copies,
-        "configurations": [
-            {
-                **_configuration(members[0]),
-                "runs": len(members),
-                "finished": sum(single_run.is_finished(plan.study.folder, spec) for spec in members),
-                "estimate_s": estimate_s,
-            }
-            for members, estimate_s in zip(ordered, estimates, strict=True)
-        ],
+        "configurations": _configurations(StudyState(plan)),
     }
+
+
+def _configurations(state: StudyState) -> list[dict[str, Any]]:
+    """The runs that are known by configuration: how many there are, how many have ended, how long each takes."""
+    configurations: dict[tuple, list[RunSpec]] = {}
+    for spec in state.specs:
+        configurations.setdefault(_place(spec), []).append(spec)
+    ordered = [members for _, members in sorted(configurations.items())]
+    estimates = state.estimates_s([members[0] for members in ordered])
+    return [
+        {
+            **_configuration(members[0]),
+            "runs": len(members),
+            "finished": sum(spec.name in state.finished for spec in members),
+            "estimate_s": estimate_s,
+        }
+        for members, estimate_s in zip(ordered, estimates, strict=True)
+    ]
 
 
 def _place(spec: RunSpec) -> tuple:
@@ -146,14 +134,14 @@ def _place(spec: RunSpec) -> tuple:
     if step := spec.step:
         at = PIPELINES[spec.pipeline].steps.index(step.name)
         return at, spec.binding, step.occupancy, step.threads, step.scatter
-    return spec.pipeline, spec.n, spec.mode, spec.binding, spec.nodes
+    return spec.pipeline, spec.n, spec.mode, spec.binding
 
 
 def _configuration(spec: RunSpec) -> dict[str, object]:
     if step := spec.step:
         own = {name: getattr(step, name) for name in ("scatter", "occupancy", "threads", "copies")}
         return {"pipeline": spec.pipeline, "step": step.name, "binding": spec.binding, **own}
-    return {name: getattr(spec, name) for name in ("pipeline", "n", "mode", "binding", "nodes")}
+    return {name: getattr(spec, name) for name in ("pipeline", "n", "mode", "binding")}
 
 
 def _text(value: object) -> str:
@@ -185,24 +173,22 @@ class StudyDisplay:
         self.title = ""
         self.began = time.monotonic()
         self.left_s: float | None = None
-        self.bought = ""
+        self.budget = ""
         self.states: dict[str, workflow.Progress] = {}
         self.note = notes(console)
 
-    def begin(self, spec: RunSpec | None, title: str, plan: runner.StudyPlan) -> None:
+    def begin(self, spec: RunSpec | None, title: str, state: StudyState) -> None:
         """A run starts, or without one the preparations."""
-        planned = runner.expected(plan)
-        runs_left = [member for member in planned if not single_run.is_finished(plan.study.folder, member)]
-        times = runner.estimates_s(plan, runs_left)
+        planned, left = state.expected, state.left
+        times = state.estimates_s(left)
         known = [seconds for seconds in times if seconds is not None]
-        done = len(planned) - len(runs_left)
-        place = f"run {done + 1} of {len(planned)}: " if spec in planned else ""
+        place = f"run {len(planned) - len(left) + 1} of {len(planned)}: " if spec in planned else ""
         self.states, self.began, self.title = {}, time.monotonic(), f"{place}{title}"
         self.left_s = sum(known) if times and len(known) == len(times) else None
-        self.bought = _bought(plan, runs_left)
+        self.budget = _about_budget(state)
         if not self.console.is_terminal:
             self.console.print(
-                "; ".join(filter(None, (f"{self.title}{self.eta()}", self.bought))), highlight=False, soft_wrap=True
+                "; ".join(filter(None, (f"{self.title}{self.eta()}", self.budget))), highlight=False, soft_wrap=True
             )
 
     def changed(self, sample: str, state: workflow.Progress) -> None:
@@ -227,7 +213,7 @@ class StudyDisplay:
         running = [job for state in self.states.values() for job in state.running.values()]
         took = timedelta(seconds=round(time.monotonic() - self.began))
         lines = [f"{self.title}, {done} of {total} jobs, {len(running)} running, {took}{self.eta()}"]
-        lines += [self.bought] if self.bought else []
+        lines += [self.budget] if self.budget else []
         lines += [f"  {job}" for job in running[:MOST_LINES]]
         if len(running) > MOST_LINES:
             lines.append(f"  and {len(running) - MOST_LINES} more")
@@ -235,8 +221,8 @@ class StudyDisplay:
 
 
 @contextmanager
-def follow(console: Console) -> Iterator[runner.StudyCallbacks]:
+def follow(console: Console) -> Iterator[StudyCallbacks]:
     """Show a study live on a terminal; elsewhere a line for each run's start and end."""
     shown = StudyDisplay(console)
     with Live(shown, console=console, transient=True, refresh_per_second=2) if console.is_terminal else nullcontext():
-        yield runner.StudyCallbacks(shown.begin, shown.changed, shown.end)
+        yield StudyCallbacks(shown.begin, shown.changed, shown.end)

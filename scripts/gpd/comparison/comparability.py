@@ -12,8 +12,8 @@ from gpd.pipelines import PIPELINES
 from gpd.records.binding import describe_binding, is_unbound
 from gpd.records.host import TRAITS, Host
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import CLUSTER, MODES, CurveKey, counted_runs
-from gpd.text.formats import counted, some
+from gpd.records.run_spec import MODES, CurveKey
+from gpd.text.formats import some
 
 # what may differ between two studies if it is asked for
 ALLOWABLE = (
@@ -58,11 +58,10 @@ class CommonKey:
     pipeline: str
     mode: str | None
     binding: str | None
-    nodes: int | None
 
     @classmethod
     def of(cls, curves: Sequence[CurveKey]) -> "CommonKey":
-        every = ({getattr(key, name) for key in curves} for name in ("mode", "binding", "nodes"))
+        every = ({getattr(key, name) for key in curves} for name in ("mode", "binding"))
         return cls(curves[0].pipeline, *(one.pop() if len(one) == 1 else None for one in every))
 
 
@@ -70,8 +69,7 @@ def curve_name(key: CurveKey | CommonKey, n: int | None = None) -> str:
     """The name of a curve, or of its configuration at N."""
     binding = key.binding and describe_binding(key.binding)
     mode = key.mode and MODES[key.mode]
-    nodes = counted(key.nodes, "node") if key.mode == CLUSTER and key.nodes else ""
-    return ", ".join(filter(None, (key.pipeline, f"N = {n}" if n else "", mode, nodes, binding)))
+    return ", ".join(filter(None, (key.pipeline, f"N = {n}" if n else "", mode, binding)))
 
 
 def grouped(found: Iterable[Difference]) -> list[Difference]:
@@ -186,9 +184,7 @@ def _changed_inputs(named: Named) -> list[Difference]:
 
 def counted_records(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Return the records of one study that are in its statistics."""
-    every = list(records)
-    counted = counted_runs(record.spec for record in every)
-    return [record for record in every if record.spec.name in counted and not record.continued]
+    return [record for record in records if record.spec.counts]
 
 
 # ------------------------------------------------------------------------------------- what is compared

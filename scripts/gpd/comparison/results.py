@@ -146,7 +146,6 @@ def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: s
             results[row.curve_key][row.n] = replace(own, by_draw=by_draw)
     records = tuple(record for record in tables.records if record.spec.curve_key in curves)
     unfinished = some(tables.unfinished, MOST_NAMED)
-    continued = some([run.run for run in tables.runs if run.starts > 1 and run.curve_key in curves], MOST_NAMED)
     return Side(
         name=name,
         skus=_distinct(run.sku for run in runs),
@@ -155,7 +154,6 @@ def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: s
         records=records,
         notes=(
             *([f"{study}: not finished, so in no figure: {unfinished}"] if unfinished else []),
-            *([f"{study}: continued after they were cut off, so in no mean: {continued}"] if continued else []),
             *disturbances(name, runs, [record for record in records if record.spec.name in gigabases]),
         ),
         study=study,

@@ -18,9 +18,10 @@ from gpd.files import write_text
 from gpd.lab.digests import sampled_digest
 from gpd.lab.pool import Source
 from gpd.lab.sheets import Sheet, SheetError, read_sheet
-from gpd.lab.study import Pool, StudyError
+from gpd.lab.study import StudyError
 from gpd.records.ledger import Attempt
 from gpd.records.run import JobNames
+from gpd.records.study import Pool
 
 CONFIG_FOLDER = "config"  # read where it is there, without being named
 SETTINGS = (".yaml", ".yml", ".json", ".toml")  # files that say how a workflow runs

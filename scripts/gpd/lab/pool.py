@@ -12,11 +12,11 @@ import yaml
 from gpd.execution import configuration, workflow
 from gpd.execution.configuration import ConfigurationError, Row
 from gpd.files import write_text
-from gpd.lab.study import Pool, Sample, StudyError
+from gpd.lab.study import StudyError
 from gpd.paths import ROOT
 from gpd.pipelines import PIPELINES
 from gpd.records.run import JobNames
-from gpd.records.study import CONFIG
+from gpd.records.study import CONFIG, Pool, Sample
 
 SCHEMAS = ROOT / "workflow" / "schemas"
 REFERENCE = Path("results", "reference")

@@ -14,7 +14,6 @@ from gpd.execution import snakemake_log, workflow
 from gpd.files import write_text
 from gpd.lab import digests, disk
 from gpd.lab.any_workflow import AnyWorkflow
-from gpd.lab.placement import Placement
 from gpd.lab.pool import REFERENCE as REFERENCE
 from gpd.lab.pool import Source, lay_out
 from gpd.pipelines import PIPELINES
@@ -42,8 +41,7 @@ class Setup:
     """What is the same for every run of a pipeline in a study.
 
     `settings` is that part of a run's record; `lock` a descriptor that everything started here inherits; `options`
-    are Snakemake's. `placement` is there where Slurm places the jobs, and `mem_mb` where they are on this machine.
-    `continue_runs`: a repeat that was cut off goes on where it was.
+    are Snakemake's. `mem_mb` is what all of its jobs may take together; None: no limit.
     """
 
     folder: Path
@@ -53,8 +51,6 @@ class Setup:
     keep_results: bool
     lock: int
     options: tuple[str, ...] = ()
-    placement: Placement | None = None
-    continue_runs: bool = False
 
     @property
     def pipeline(self) -> str:
@@ -144,10 +140,7 @@ def set_up(process: Process, spec: RunSpec, setup: Setup) -> None:
     for name in made:
         (process.folder / RESULTS).mkdir(exist_ok=True)
         (process.folder / RESULTS / name).symlink_to((setup.prepared / RESULTS / name).resolve())
-    if setup.placement:
-        profile = setup.placement.confined(spec.nodes, process.folder)
-    else:
-        profile = workflow.read_profile(workflow.find_profile(spec.profile) / "config.yaml")
+    profile = workflow.read_profile(workflow.find_profile(spec.profile) / "config.yaml")
     if threads := {**(profile.get("set-threads") or {}), **spec.threads}:
         profile["set-threads"] = threads  # which Snakemake does not take empty
     write_profile(setup.source.profile(profile), process.folder)
@@ -226,7 +219,6 @@ def snakemake(
         changed,
         environment=environment,
         locks=[setup.lock],
-        elsewhere=setup.placement is not None,
         cpus=cpus,
     )
 

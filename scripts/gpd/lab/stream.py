@@ -1,57 +1,45 @@
-"""A stream: samples in flight for a time, each in a workflow of its own that starts as another ends, or on arrival."""
+"""A stream: samples in flight for a time, each in a workflow of its own that starts as another ends."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import count, islice, repeat
+from itertools import islice
 from pathlib import Path
 from threading import Event, Lock
 
-from gpd.execution import interruption
 from gpd.lab import disk, snakemake_process
 from gpd.lab.snakemake_process import EndedProcess, Left, Process, Setup, Share, Start, StudyRunError
-from gpd.lab.study import arrivals_s, copy_name, drawn
+from gpd.lab.study import copy_name, drawn
 from gpd.records.run import InputRecord, Passage
 from gpd.records.run_spec import RunSpec, StreamSpec
 from gpd.statistics.stream import LEAST_ENDS, Window
 from gpd.text.formats import counted, number
 
-LOOK_S = 0.2  # for a signal to end, while no sample has arrived
-
 
 class Queue:
-    """The samples of a stream, first come, first served: taken by as many threads as samples are to be in flight."""
+    """The samples of a stream in their order: taken by as many threads as samples are to be in flight."""
 
     def __init__(self, spec: RunSpec, stream: StreamSpec) -> None:
-        self.stream, self.began = stream, time.monotonic()
+        self.end_s, self.began = stream.end_s, time.monotonic()
         self.over = Event()
         self._taking = Lock()
-        arrivals: Iterator[float | None] = arrivals_s(spec, stream) if stream.per_day else repeat(None)
-        self._samples = zip(count(1), drawn(spec), arrivals, strict=False)
+        self._samples = enumerate(drawn(spec), 1)
 
     @property
     def now_s(self) -> float:
         """Since the stream's start."""
         return time.monotonic() - self.began
 
-    def take(self) -> tuple[int, str, float | None] | None:
-        """The next sample's number, name and arrival, once it has arrived; None where no more is to start.
-
-        Raises Interrupted where we are to end.
-        """
+    def take(self) -> tuple[int, str] | None:
+        """The next sample's number and name; None where no more is to start."""
         with self._taking:
-            is_late = self.stream.per_day is None and self.now_s >= self.stream.end_s
-            taken = None if is_late else next(self._samples, None)
-        while taken and not self.over.is_set() and (left_s := (taken[2] or 0.0) - self.now_s) > 0:
-            self.over.wait(min(left_s, LOOK_S))
-            interruption.check()
-        return None if self.over.is_set() else taken
+            return None if self.over.is_set() or self.now_s >= self.end_s else next(self._samples)
 
 
 @dataclass
 class StreamWorkload:
-    """The processes of a stream. Raises StudyRunError where too few samples will arrive in its window to tell anything.
+    """The processes of a stream.
 
     What a sample leaves is looked at beside those that run, and removed: so a stream takes no more disk the longer it
     is.
@@ -63,10 +51,6 @@ class StreamWorkload:
     folder: Path
     inputs: Mapping[str, InputRecord]
     _left: Sequence[Left] = field(default=(), init=False)
-
-    def __post_init__(self) -> None:
-        if self.stream.per_day:
-            self._refuse_few_arrivals()
 
     @property
     def share(self) -> Share:
@@ -84,7 +68,7 @@ class StreamWorkload:
     def run(self, start: Start) -> list[EndedProcess]:
         """Keep n samples in flight to the end of the window: each of n threads takes the next when its last has ended.
 
-        All that were taken, or had arrived, run to their ends. What one left is digested while the next one runs, and
+        All that were taken run to their ends. What one left is digested while the next one runs, and
         before that gives up its place: else results would pile up. In the order of their start.
         """
         queue = Queue(self.spec, self.stream)
@@ -114,7 +98,7 @@ class StreamWorkload:
             raise
         return served
 
-    def _run_one(self, queue: Queue, start: Start, number: int, sample: str, arrived_s: float | None) -> EndedProcess:
+    def _run_one(self, queue: Queue, start: Start, number: int, sample: str) -> EndedProcess:
         started_s, name = queue.now_s, copy_name(sample, number)
         process = Process(self.folder / "samples" / name, (name,))
         source = self.setup.source.renamed(sample, name)
@@ -123,7 +107,7 @@ class StreamWorkload:
         times = {"started_s": round(started_s, 6), "ended_s": round(queue.now_s, 6)}
         if ended.idle:
             snakemake_process.refuse_failed(ended.finished, ended.attempts, ended.folder)
-        return replace(ended, passage=Passage(copy_of=sample, arrived_s=arrived_s, **times))
+        return replace(ended, passage=Passage(copy_of=sample, **times))
 
     def _look_at(self, ended: EndedProcess) -> Left:
         """What a sample left, which is removed, for more are to come."""
@@ -133,20 +117,11 @@ class StreamWorkload:
             snakemake_process.remove_results(ended, self.setup.source)
         return left
 
-    def _refuse_few_arrivals(self) -> None:
-        window = Window(self.stream.warm_up_s, self.stream.end_s)
-        arrivals = sum(map(window.holds, arrivals_s(self.spec, self.stream)))
-        if arrivals < LEAST_ENDS:
-            raise StudyRunError(
-                f"{self.spec.name}: {counted(arrivals, 'sample')} would arrive in its window of "
-                f"{number(self.stream.window_s)} s: set a longer window, or a higher rate"
-            )
-
     def _refuse_short(self, ended: Sequence[EndedProcess]) -> None:
         """Raise StudyRunError where the window tells nothing."""
         window = Window(self.stream.warm_up_s, self.stream.end_s)
         ends = [each.passage.ended_s for each in ended if each.passage and window.holds(each.passage.ended_s)]
-        if self.stream.per_day is None and len(ends) < LEAST_ENDS:
+        if len(ends) < LEAST_ENDS:
             raise StudyRunError(
                 f"{self.spec.name}: {counted(len(ends), 'sample')} ended in its window of "
                 f"{number(self.stream.window_s)} s: shorter than {LEAST_ENDS} samples: set a longer window"

@@ -13,7 +13,7 @@ from gpd.comparison.comparability import counted_records
 from gpd.packages import streams
 from gpd.packages.circumstance_checks import machine, one_machine, pinning, quiet, warm_up
 from gpd.packages.evidence import Evidence, Recomputed
-from gpd.packages.plan_checks import chosen, complete, continued, precision
+from gpd.packages.plan_checks import chosen, complete, precision
 from gpd.packages.time_checks import duration, latency, ledgers, times
 from gpd.packages.verdicts import FAILS, MOST_SHOWN, UNKNOWN, Check, Found, Verdict, at, verdict
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
@@ -84,7 +84,7 @@ def at_once(found: Recomputed) -> Found:
         elif spec.mode == INDEPENDENT and (late := _after_others(rows)):
             wrong.append(f"{says}, and {some(late, MOST_SHOWN)} began when others had ended")
     if found.streams and not wrong:
-        wrong += [fault for record in found.streams for fault in streams.contradictions(record, found.lines_of(record))]
+        wrong += [fault for record in found.streams for fault in streams.contradictions(record)]
     copies = dict.fromkeys(of_copies(run.samples_per_genome) for run in found.tables.runs if run.samples_per_genome > 1)
     well = f"{counted(len(found.counted), 'run')}, each with as many samples at once as it says"
     return verdict(wrong, [well, *copies])
@@ -136,6 +136,5 @@ CHECKS = (
     Check("one machine", "records and ledgers are of one machine", one_machine),
     Check("complete", "no run of the plan is missing, and its samples are those drawn", complete),
     Check("every run", "no run is chosen among several runs of it", chosen),
-    Check("continued", "runs that were cut off and continued say so, and are in no mean", continued),
     Check("latency", "the time of one sample stands beside samples a day", latency),
 )

@@ -11,7 +11,7 @@ from gpd.records.contention import OF_JOBS
 from gpd.records.host import TRAITS, machine_differences
 from gpd.records.ledger import Attempt
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import CLUSTER, STREAM
+from gpd.records.run_spec import STREAM
 from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import counted, listed, number, percent, some
 
@@ -22,7 +22,6 @@ DISCLOSED = (
     *("hostname", "cpu_model", "sockets", "cores", "threads", "numa_nodes", "memory_mib", "kernel", "os"),
     *("virtual_machine", "container", "file_systems"),
 )
-DISCLOSED_BY_SLURM = ("hostname", "cores", "memory_mib")  # of nodes that nobody looked at
 DISCLOSED_SOFTWARE = ("workflow_digest", "environments_digest", "config_digest", "reference_digest", "tools")
 
 
@@ -119,8 +118,7 @@ def machine(found: Recomputed) -> Found:
         if not record.machines:
             silent.append("machine")
         for host in record.machines:
-            names = DISCLOSED if record.host else DISCLOSED_BY_SLURM
-            silent += [name for name in names if getattr(host, name) in (None, {}, ())]
+            silent += [name for name in DISCLOSED if getattr(host, name) in (None, {}, ())]
         if silent:
             wrong.append(f"{record.spec.name}: does not tell {listed(dict.fromkeys(silent))}")
     models = sorted({host.cpu_model or "a CPU not named" for record in found.counted for host in record.machines})
@@ -135,7 +133,7 @@ def one_machine(found: Recomputed) -> Found:
         wrong.append(several)
     for trait in (trait for trait in TRAITS if trait.pooled):
         values = {tuple(sorted(str(trait.of(host)) for host in record.machines)) for record in found.counted}
-        if len(values) > 1 and not any(record.spec.mode == CLUSTER for record in found.counted):
+        if len(values) > 1:
             wrong.append(f"{trait.name}: {listed(sorted(some(each, MOST_SHOWN) for each in values))}")
     for record in found.tables.records:
         known = {name for host in record.machines for name in (host.hostname, host.node)}

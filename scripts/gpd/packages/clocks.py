@@ -10,7 +10,6 @@ from itertools import chain
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import CLUSTER
 from gpd.records.study import Start
 from gpd.statistics.known import covered_s
 from gpd.text.cpu_lists import parse_cpus
@@ -43,8 +42,6 @@ def doubts(record: RunRecord, lines: Lines) -> Iterator[str]:
     for place, line in lines:
         if line.end and line.recorded and (late_s := seconds(line.end, line.recorded)) > LATE_S:
             yield f"{place}: {line.rule}: was recorded {number(late_s)} s after its end"
-    if record.spec.mode == CLUSTER or (record.spec.stream and record.spec.stream.per_day):
-        return  # where nobody arrives nobody is at work
     spans = ((line.start.timestamp(), line.end.timestamp()) for _, line in lines if line.start and line.end)
     idle_s = record.wall_s - covered_s(spans)
     if idle_s > max(IDLE_S, IDLE * record.wall_s):
@@ -63,7 +60,7 @@ def seconds(earlier, later) -> float:
 
 def _of_run(record: RunRecord, lines: Lines) -> Iterator[str]:
     name, wall_s = record.spec.name, record.wall_s
-    if not record.continued and abs((between_s := seconds(record.start, record.end)) - wall_s) > TOLERANCE_S:
+    if abs((between_s := seconds(record.start, record.end)) - wall_s) > TOLERANCE_S:
         yield f"{name}: {number(between_s)} s from start to end, and a wall time of {number(wall_s)} s"
     counted_s, threads = record.cpu_s, record.host and (record.host.usable_threads or record.host.threads)
     if counted_s is None or not threads:

@@ -1,24 +1,20 @@
 """Checks of the plan: is every run there, was none chosen, and are there enough repeats?"""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import islice
+from itertools import islice, product
 
 from gpd.lab import study
 from gpd.lab.study import StudyError
 from gpd.packages.evidence import Recomputed
 from gpd.packages.verdicts import FAILS, NO_PLAN, UNKNOWN, Found, at, verdict
 from gpd.records import old_names
-from gpd.records.run_spec import STREAM, CurveKey, RunSpec
+from gpd.records.run_spec import CurveKey, RunSpec
 from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
 from gpd.statistics.estimates import estimate
 from gpd.tables import repeats, search
 from gpd.tables.columns import ConfigurationRow, RunRow, StreamRow
-from gpd.tables.faults import DATA
 from gpd.tables.repeats import LEAST, RepeatStats, relative
-from gpd.tables.streams import measured as measured_streams
 from gpd.text.formats import counted, listed, percent
 
 MOST_RUNS = 10_000  # of a plan
@@ -36,9 +32,7 @@ def precision(found: Recomputed) -> Found:
     rows: list[tuple[ConfigurationRow | StreamRow, RepeatStats, str]] = [
         (row, repeats.stats(row), "") for row in found.tables.configurations
     ]
-    # of samples that arrive the rate is given, and claims nothing of the machine
-    full = [row for row in found.tables.streams if row.arrivals_per_day is None]
-    rows += [(row, _stats(row), f"{row.batches} batches of its window") for row in full]
+    rows += [(row, _stats(row), f"{row.batches} batches of its window") for row in found.tables.streams]
     for row, stats, parts in rows:
         share = relative(stats.mean, stats.half_width)
         error = "no interval" if share is None else f"95% interval \u00b1 {percent(share)}"
@@ -73,7 +67,7 @@ def complete(found: Recomputed) -> Found:
     except (LookupError, ValueError) as error:
         return FAILS, [f"its plan contradicts itself: {error}"]
     left = [spec for spec in planned if spec.name not in ended]
-    by_budget = bool(left) and _ended_by_budget(plan, found, left)
+    by_budget = bool(left) and _ended_by_budget(plan, found, planned, left)
     missing = [] if by_budget else [spec.name for spec in left]
     wrong = [f"{name}: it is planned, and did not end" for name in missing]
     wrong += _not_copies(plan)
@@ -104,57 +98,39 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
     seen = {(row.curve_key, row.n): repeats.stats(row) for row in found.tables.configurations}
     if plan.study.concurrent_samples:
-        yield from _of_grid(plan, found, seen)
-        yield from _streams_of(plan, found)
+        yield from _of_grid(plan, seen)
+        yield from _streams_of(plan)
         return
     observed, total, drawn = search.observations(found.tables), 0, 0
     for pipeline in plan.study.pipelines:
-        pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
-        # whether a budget was too short to seek any further, nobody can say afterwards
-        goes_on = partial(_unlimited, plan)
-        for spec in study.search(plan.study, pipeline, pool, plan.cores, bad, observed, seen, goes_on):
+        pool = plan.pools.get(pipeline, ())
+        for spec in study.search(plan.study, pipeline, pool, plan.cores, observed, seen):
             total, drawn = total + 1, drawn + len(pool)
             _check_bounds(total, drawn)
             yield spec
 
 
-def _streams_of(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
-    """The streams of a list of N, with arrivals by what the full ones gave."""
-    full = measured_streams(found.tables.streams)
+def _streams_of(plan: StudyRecord) -> Iterator[RunSpec]:
+    """The streams of a list of N."""
     for pipeline in plan.study.pipelines:
-        pool, bad = plan.pools.get(pipeline, ()), _left_out_of_streams(found, pipeline)
-        own = study.streams(plan.study, pipeline, pool, plan.cores, bad, full)
-        for total, spec in enumerate(own, 1):
+        pool = plan.pools.get(pipeline, ())
+        for total, spec in enumerate(study.streams(plan.study, pipeline, pool, plan.cores), 1):
             _check_bounds(total, total * len(pool))
             yield spec
 
 
-def _left_out_of_streams(found: Recomputed, pipeline: str) -> set[str]:
-    """The samples that the streams of a pipeline did without: those that were known to be bad when they began."""
-    own = [record.spec.left_out for record in found.streams if record.spec.pipeline == pipeline]
-    return set(own[0]) & _bad_samples(found, pipeline) if own else set()
-
-
-def _unlimited(plan: StudyRecord, _: Sequence[RunSpec]) -> bool:
-    return plan.study.budget_s is None
-
-
-def _ended_by_budget(plan: StudyRecord, found: Recomputed, missing: Sequence[RunSpec]) -> bool:
-    """Whether the first of the runs that are missing would have ended beyond the budget, and none is left out alone.
-
-    Repeats are run in rounds, so that no configuration has two more than another.
-    """
-    if plan.study.budget_s is None or any(spec.seeking or spec.warm_up for spec in missing):
+def _ended_by_budget(plan: StudyRecord, found: Recomputed, planned: Sequence[RunSpec], left: Sequence[RunSpec]) -> bool:
+    """Whether the budget was spent before what is left: of each pipeline the last runs, in the order of the plan."""
+    if plan.study.budget_s is None:
         return False
     spent_s = sum(record.wall_s for record in found.tables.records)
-    done = [*found.counted, *(record for record in found.tables.records if record.continued)]
-    ended = Counter((record.spec.curve_key, record.spec.n) for record in done)
-    # streams come last, and once
-    of_plan = {(spec.curve_key, spec.n): ended[spec.curve_key, spec.n] for spec in missing if not spec.stream}
-    longest = max((record.wall_s for record in found.counted), default=0.0)
-    every = [count for (key, _), count in ended.items() if key.mode != STREAM] if plan.study.repeats != AUTO else []
-    rounds = [*of_plan.values(), *every] if of_plan else [0]
-    return spent_s + longest > plan.study.budget_s and max(rounds) - min(rounds) <= 1
+    # an earlier version began no run that it expected to end beyond the budget
+    longest_s = max((record.wall_s for record in found.counted), default=0.0)
+    for pipeline in plan.study.pipelines:
+        own, missing = ([spec for spec in specs if spec.pipeline == pipeline] for specs in (planned, left))
+        if own[len(own) - len(missing) :] != missing:
+            return False
+    return spent_s + longest_s > plan.study.budget_s
 
 
 def _check_bounds(runs: int, drawn: int) -> None:
@@ -165,35 +141,19 @@ def _check_bounds(runs: int, drawn: int) -> None:
         raise StudyError(f"its runs draw from more than {MOST_DRAWN:,} names in all: they are not drawn again")
 
 
-def _of_grid(
-    plan: StudyRecord, found: Recomputed, seen: Mapping[tuple[CurveKey, int], RepeatStats]
-) -> Iterator[RunSpec]:
-    """The runs of a list of N. Raises StudyError."""
+def _of_grid(plan: StudyRecord, seen: Mapping[tuple[CurveKey, int], RepeatStats]) -> Sequence[RunSpec]:
+    """The runs of a list of N, in their order. Raises StudyError where they are too many."""
     settings, rule, total, drawn = plan.study, repeats.rule(plan.study), 0, 0
     for pipeline in settings.pipelines:
-        pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
         curves = list(islice(study.curves(settings, pipeline), MOST_RUNS + 1))
         if len(curves) * len(settings.concurrent_samples) > MOST_RUNS:
             raise StudyError(TOO_MANY_RUNS)
-        wanted = {
-            (key, n): rule.wanted(seen.get((key, n), RepeatStats()))
-            for key in curves
-            for n in settings.concurrent_samples
-        }
-        of_pipeline = settings.warm_up + sum(wanted.values())
-        total, drawn = total + of_pipeline, drawn + of_pipeline * len(pool)
+        places = product(curves, settings.concurrent_samples)
+        own = settings.warm_up + sum(rule.wanted(seen.get(place, RepeatStats())) for place in places)
+        total, drawn = total + own, drawn + own * len(plan.pools.get(pipeline, ()))
         _check_bounds(total, drawn)
-        n = settings.concurrent_samples[0]
-        for warm in range(1, settings.warm_up + 1 if curves else 1):
-            yield study.spec(settings, curves[0], n, 0, pool, plan.cores, bad, warm_up=warm)
-        for (key, n), times in wanted.items():
-            for repeat in range(1, times + 1):
-                yield study.spec(settings, key, n, repeat, pool, plan.cores, bad)
-
-
-def _bad_samples(found: Recomputed, pipeline: str) -> set[str]:
-    """The samples that have bad data, which others were drawn for."""
-    return {one.sample for one in found.tables.samples if (one.pipeline, one.fault) == (pipeline, DATA)}
+    pools = {pipeline: plan.pools.get(pipeline, ()) for pipeline in settings.pipelines}
+    return study.grid(settings, pools, plan.cores, seen)
 
 
 def _unlike(one: RunSpec, other: RunSpec) -> list[str]:
@@ -225,36 +185,16 @@ def chosen(found: Recomputed) -> Found:
     return verdict(wrong, [f"{counted(len(runs), 'run')}, each begun once, and every run counts"], doubts)
 
 
-def continued(found: Recomputed) -> Found:
-    """A run that was cut off and continued says so: it began several times. To cut slow ones off flatters a mean."""
-    times = {start.run: start.times for start in found.starts or ()}
-    wrong = [
-        f"{record.spec.name}: began {counted(times[record.run], 'time')}, and its record has "
-        f"{counted(record.starts, 'start')}"
-        for record in found.tables.records
-        if record.run in times and (times[record.run] > 1) != record.continued
-    ]
-    doubts = [
-        f"{record.spec.name}: was cut off and continued, and what would have come of it whole nobody knows"
-        for record in found.tables.records
-        if record.continued
-    ]
-    return verdict(wrong, ["no run was continued"], doubts)
-
-
 def _went_on(found: Recomputed) -> Iterator[str]:
     """Name the configurations of `repeats: auto` that went on after they were precise enough."""
     if found.plan is None or found.plan.study.repeats != AUTO:
         return
     rule = repeats.rule(found.plan.study)
-    drawn_anew = {record.spec.name for record in found.tables.records if record.spec.left_out}
     of_configurations: dict[tuple[CurveKey, int], list[RunRow]] = {}
     for run in found.tables.runs:
         if run.counted:
             of_configurations.setdefault((run.curve_key, run.n), []).append(run)
     for (curve_key, n), own in of_configurations.items():
-        if any(run.run in drawn_anew for run in own):
-            continue  # what the first draws came to is in no figure
         daily = [run.genomes_per_day for run in sorted(own, key=lambda run: run.repeat)]
         for ended in range(1, len(daily)):
             if rule.wanted(RepeatStats.of(ended, estimate(daily[:ended]))) == ended:

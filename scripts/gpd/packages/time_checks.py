@@ -12,7 +12,6 @@ from gpd.pipelines import PIPELINES
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place, duplicates, overlaps
 from gpd.statistics.known import mean
-from gpd.tables.columns import StreamRow
 from gpd.text.formats import counted, number, percent
 
 EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
@@ -77,14 +76,9 @@ def latency(found: Recomputed) -> Found:
             well.append(f"{daily}; one sample takes {number(took)} s")
     for stream in found.tables.streams:
         rate = f"{number(stream.genomes_per_day)} {PIPELINES[stream.pipeline].daily}"
-        daily = f"{at(stream.curve_key, stream.n)}{_load(stream)}: {rate}"
+        daily = f"{at(stream.curve_key, stream.n)}: {rate}"
         if stream.result_median_s is None:
             doubts.append(f"{daily}, and what one sample takes is not known")
         else:
             well.append(f"{daily}; one sample takes {number(stream.result_median_s)} s")
     return verdict([], well, doubts or ([] if well else ["no configuration has a figure"]))
-
-
-def _load(stream: StreamRow) -> str:
-    """How many samples arrive in a stream; nothing of a full one."""
-    return "" if stream.arrivals_per_day is None else f", {number(stream.arrivals_per_day)} arrivals a day"

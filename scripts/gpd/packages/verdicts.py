@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from gpd.packages.evidence import Recomputed
-from gpd.records.run_spec import CLUSTER, CurveKey
-from gpd.text.formats import counted
+from gpd.records.run_spec import CurveKey
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "not known"
 MOST_SHOWN = 5
@@ -47,5 +46,4 @@ def verdict(faults: Iterable[str], otherwise: Sequence[str], doubts: Iterable[st
 
 
 def at(key: CurveKey, n: int) -> str:
-    nodes = f", {counted(key.nodes, 'node')}" if key.mode == CLUSTER else ""
-    return f"{key.pipeline} N = {n} ({key.mode}, {key.binding}{nodes})"
+    return f"{key.pipeline} N = {n} ({key.mode}, {key.binding})"

@@ -20,7 +20,7 @@ from gpd.files import read_text
 from gpd.records.decoding import Kind, decode
 from gpd.records.host import Host
 from gpd.records.machine_use import Amount, MachineUse
-from gpd.records.run_spec import SCHEMA_VERSION, AtLeastOne, Count, FileName, Name, RunSpec
+from gpd.records.run_spec import SCHEMA_VERSION, Count, FileName, Name, RunSpec
 from gpd.text.cpu_lists import check_cpus
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -30,6 +30,9 @@ YEARS = range(1971, 9000)  # of a run
 # of a process in its run's folder
 PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}|copies/[1-9][0-9]{0,6}")
 REMEDY = "remove the run's folder, and it is run again"
+CONTINUED = "it was cut off and continued by an earlier version, and counts in no figure"
+DRAWN_ANEW = "an earlier version drew it anew without samples of bad data: drop these from the pool"
+ARRIVALS = "samples arrive at random in it, as in streams of earlier versions: streams are full now"
 
 
 class RecordError(GpdError):
@@ -38,13 +41,12 @@ class RecordError(GpdError):
 
 @dataclass(frozen=True, kw_only=True)
 class Passage:
-    """A sample's way through a stream: which of the run's it is a copy of, when it arrived, started and ended.
+    """A sample's way through a stream: which of the run's it is a copy of, when it started and ended.
 
-    By a clock that is never set, since the run's start; `arrived_s` is None where the stream is full and none waits.
+    By a clock that is never set, since the run's start.
     """
 
     copy_of: FileName
-    arrived_s: Amount | None = None
     started_s: Amount
     ended_s: Amount
 
@@ -129,9 +131,7 @@ class RunRecord:
     None: no CPUs were allocated;
     `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
     `job_names` is there where the workflow is not ours.
-    `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile; in mode cluster there is
-    none, and `nodes` are as Slurm describes them.
-    One of several `starts` was cut off and continued, and is in no mean: its `wall_s` is that of the last.
+    `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -160,8 +160,6 @@ class RunRecord:
     job_names: JobNames | None = None
     host: Host | None = None
     machine_use: MachineUse | None = None
-    nodes: tuple[Host, ...] = ()
-    starts: AtLeastOne = 1
 
     def __post_init__(self) -> None:
         if beyond := [time for time in (self.start, self.end) if time.year not in YEARS]:
@@ -179,12 +177,7 @@ class RunRecord:
     @property
     def machines(self) -> tuple[Host, ...]:
         """All that it ran on, as far as that is known."""
-        return self.nodes if self.host is None else (self.host,)
-
-    @property
-    def continued(self) -> bool:
-        """Whether it was cut off, and went on where it was."""
-        return self.starts > 1
+        return () if self.host is None else (self.host,)
 
     def input(self, sample: str) -> InputRecord:
         """What was read of a sample."""
@@ -215,10 +208,25 @@ def _check_place(path: Path, name: str) -> None:
 
 def _read_json(path: Path, kind: type[Kind]) -> Kind:
     try:
-        return decode(read_text(path), kind)
+        text = read_text(path)
+        record = decode(text, kind)
+        _refuse_gone(json.loads(text))
+        return record
     except json.JSONDecodeError as error:
         raise RecordError(f"{path} line {error.lineno}: not JSON: {error.msg}; {REMEDY}") from error
     except UnicodeDecodeError as error:
         raise RecordError(f"{path}: not UTF-8; {REMEDY}") from error
     except ValueError as error:  # of msgspec, too
         raise RecordError(f"{path}: not a valid {path.name}: {error}; {REMEDY}") from error
+
+
+def _refuse_gone(document: Mapping[str, Any]) -> None:
+    """Raise ValueError for a run of a kind that an earlier version had, and whose figures would be read as others."""
+    if document.get("starts") not in (None, 1):
+        raise ValueError(CONTINUED)
+    spec = document.get("spec", document)
+    stream = spec.get("stream") or {}
+    if stream.get("per_day") is not None:
+        raise ValueError(ARRIVALS)
+    if spec.get("left_out"):
+        raise ValueError(DRAWN_ANEW)

@@ -1,6 +1,6 @@
 """A run of a study: one configuration of its grid, run once. As run.json, and within run.json."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Final, Literal
 
@@ -11,7 +11,6 @@ from gpd.records.binding import BindingName
 SCHEMA_VERSION: Final = 1
 SHARED: Final = "shared"
 INDEPENDENT: Final = "independent"
-CLUSTER: Final = "cluster"
 STREAM: Final = "stream"
 
 # names stand in tables, on pages and on terminals: none has control characters; those of files lead nowhere else
@@ -21,11 +20,10 @@ Count = Annotated[int, Meta(ge=0, le=10**15)]
 AtLeastOne = Annotated[int, Meta(ge=1, le=10**15)]
 OwnPipeline = Literal["germline", "tuxedo"]
 PipelineName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,62}\Z")]  # ours, or of a workflow that is not
-Mode = Literal["shared", "independent", "cluster", "stream"]
+Mode = Literal["shared", "independent", "stream"]
 MODES: Final[dict[str, str]] = {
     SHARED: "shared workflow",
     INDEPENDENT: "independent instances",
-    CLUSTER: "cluster",
     STREAM: "stream",
 }
 ALONE: Final = "alone"  # of a step: nothing else runs on the node
@@ -43,7 +41,6 @@ class CurveKey:
     pipeline: PipelineName
     mode: Mode
     binding: BindingName
-    nodes: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,20 +70,14 @@ class StepCopies:
 
 
 Seconds = Annotated[float, Meta(gt=0, le=1e8)]
-PerDay = Annotated[float, Meta(gt=0, le=1e6)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamSpec:
-    """A stream of samples: what ends in `window_s`, after `warm_up_s`, is measured.
-
-    `per_day` samples arrive a day, of which `share` of what the full stream gave; None: one starts when another ends.
-    """
+    """A stream of samples: what ends in `window_s`, after `warm_up_s`, is measured."""
 
     warm_up_s: Seconds
     window_s: Seconds
-    share: Annotated[float, Meta(gt=0, lt=1)] | None = None
-    per_day: PerDay | None = None
 
     @property
     def end_s(self) -> float:
@@ -98,12 +89,11 @@ class StreamSpec:
 class RunSpec:
     """One configuration of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
 
-    `left_out` are samples that would have been drawn, but have bad data. A run that runs a sample `alone`, to see
-    whether it fails for its data, is no configuration of the grid; its repeat is 0. One of a `seeking` run tells only
-    which N to measure, and is in no figure; its repeat is 0, too. `nodes` is above 1 in mode cluster
-    alone, and `cores` are those of all of them. With `step` it runs that step alone. With `stream` it keeps `n` of its
-    samples in flight, each as often as it is drawn. `fraction` of each sample's reads is read; each genome of the
-    pool serves `samples_per_genome`, as copies of its files. Raises ValueError where it contradicts itself.
+    A run that runs a sample `alone`, to see whether it fails for its data, is no configuration of the grid; its repeat
+    is 0. One of a `seeking` run tells only which N to measure, and is in no figure; its repeat is 0, too. With `step`
+    it runs that step alone. With `stream` it keeps `n` of its samples in flight, each as often as it is drawn.
+    `fraction` of each sample's reads is read; each genome of the pool serves `samples_per_genome`, as copies of its
+    files. Raises ValueError where it contradicts itself.
     """
 
     schema: Literal[1] = SCHEMA_VERSION
@@ -113,7 +103,6 @@ class RunSpec:
     n: AtLeastOne
     mode: Mode
     binding: BindingName
-    nodes: AtLeastOne = 1
     repeat: Count
     warm_up: bool
     samples: tuple[FileName, ...]
@@ -126,7 +115,6 @@ class RunSpec:
     profile: str
     config: str | None = None
     directory: str | None = None
-    left_out: tuple[Name, ...] = ()
     alone: bool = False
     seeking: bool = False
     step: StepCopies | None = None
@@ -141,28 +129,14 @@ class RunSpec:
             raise ValueError(f"n is {self.n}, but it names {len(set(self.samples))} samples")
 
     @property
+    def counts(self) -> bool:
+        """Whether it is in statistics: no warm-up, none that sought N or ran a sample alone only to see whether it
+        fails, no stream, which has a table of its own."""
+        return not (self.warm_up or self.alone or self.seeking or self.stream)
+
+    @property
     def curve_key(self) -> CurveKey:
-        return CurveKey(self.pipeline, self.mode, self.binding, self.nodes)
+        return CurveKey(self.pipeline, self.mode, self.binding)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"samples": list(self.samples), "left_out": list(self.left_out)}
-
-
-def counted_runs(specs: Iterable[RunSpec]) -> frozenset[str]:
-    """Return the names of the runs that count: no warm-ups, no runs that sought N, no sample that ran alone only to see
-    whether it fails, no streams, which have a table of their own."""
-    return _last_drawn(spec for spec in specs if not (spec.warm_up or spec.alone or spec.seeking or spec.stream))
-
-
-def seeking_runs(specs: Iterable[RunSpec]) -> frozenset[str]:
-    """Return the names of the runs that tell a search which N to try next."""
-    return _last_drawn(spec for spec in specs if spec.seeking)
-
-
-def _last_drawn(specs: Iterable[RunSpec]) -> frozenset[str]:
-    """Return the last draw of each repeat, which may be drawn anew for bad data: it leaves most samples out."""
-    latest: dict[tuple[CurveKey, int, int], tuple[int, str]] = {}
-    for spec in specs:
-        repeat = (spec.curve_key, spec.n, spec.repeat)
-        latest[repeat] = max(latest.get(repeat, (-1, "")), (len(spec.left_out), spec.name))
-    return frozenset(name for _, name in latest.values())
+        return asdict(self) | {"samples": list(self.samples)}

@@ -19,7 +19,7 @@ from gpd.records import old_names
 from gpd.records.binding import BindingName
 from gpd.records.decoding import Kind, parse
 from gpd.records.run import RecordError, Time
-from gpd.records.run_spec import CLUSTER, STREAM, AtLeastOne, CacheState, FileName, Mode, Name, PerDay, PipelineName
+from gpd.records.run_spec import STREAM, AtLeastOne, CacheState, FileName, Mode, Name, PipelineName
 from gpd.text.formats import SECONDS_PER_DAY
 
 SCHEMA_VERSION: Final = 1
@@ -33,10 +33,9 @@ RuleName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z")]
 Duration = Annotated[str, Meta(pattern=r"^(?=.*[1-9])[0-9]{1,5}(\.[0-9]{1,3})?[mhd]\Z")]
 SECONDS: Final = {"m": 60, "h": 3600, "d": SECONDS_PER_DAY}
 Often = Annotated[int, Meta(ge=1, le=1000)]
-PROFILES: Final[dict[Mode, str]] = {
+PROFILES: Final[dict[str, str]] = {
     "shared": "profiles/throughput",
     "independent": "profiles/published",
-    "cluster": "profiles/slurm",
     "stream": "profiles/throughput",
 }
 
@@ -85,14 +84,6 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Arrivals:
-    """How many samples arrive at random: as a share of what the full stream gives (`rate`), or `per_day`."""
-
-    rate: tuple[Annotated[float, Meta(gt=0, lt=1)], ...] = ()
-    per_day: tuple[PerDay, ...] = ()
-
-
-@dataclass(frozen=True)
 class Subsample:
     """What part of each sample's reads is measured."""
 
@@ -133,9 +124,9 @@ class Study:
     ] = None
     copies: Annotated[int, Meta(ge=1, le=1000), _must_be("a whole number from 1 to 1000")] = 1
     concurrent_samples: Annotated[tuple[AtLeastOne, ...], _must_be("saturation or a list of whole numbers from 1")] = ()
-    modes: Annotated[
-        tuple[Mode, ...], Meta(min_length=1), _must_be("a list of shared, independent and stream, or of cluster alone")
-    ] = ("shared",)
+    modes: Annotated[tuple[Mode, ...], Meta(min_length=1), _must_be("a list of shared, independent and stream")] = (
+        "shared",
+    )
     bindings: Annotated[
         tuple[BindingName, ...],
         Meta(min_length=1),
@@ -145,7 +136,6 @@ class Study:
         ),
     ] = ("compact",)
     smt: Annotated[tuple[bool, ...], _must_be("a list of off and on, or empty for what the configuration has")] = ()
-    nodes: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1), _must_be("a list of whole numbers from 1")] = (1,)
     repeats: Annotated[Often | Literal["auto"], _must_be("auto or a whole number from 1 to 1000")] = 5
     precision: Annotated[float, Meta(gt=0, lt=1), _must_be("a number between 0 and 1")] = 0.025
     most_repeats: Annotated[int, Meta(ge=2, le=1000), _must_be("a whole number from 2 to 1000")] = 10
@@ -154,10 +144,6 @@ class Study:
     window: Annotated[Duration | None, _must_be("a time such as 30m, 2h or 1d, or empty without mode stream")] = None
     window_warm_up: Annotated[
         Duration | None, _must_be("a time such as 10m, 2h or 1d, or empty for half of the window")
-    ] = None
-    arrivals: Annotated[
-        Arrivals | None,
-        _must_be("{rate: [0.5, 0.8]} in shares below 1 of the full stream, or {per_day: [100]}, or both"),
     ] = None
     seed: Annotated[int, _must_be("a whole number")] = 1
     cache: Annotated[CacheState, _must_be("as_is, warm or cold")] = "as_is"
@@ -169,10 +155,10 @@ class Study:
         Mapping[RuleName, AtLeastOne], _must_be("rules with a whole number from 1 each, such as {map_and_sort: 8}")
     ] = field(default_factory=dict)
     profiles: Annotated[
-        Mapping[Mode, PathName], _must_be(f"shared, independent, cluster or stream, each with a folder, {_A_PATH}")
+        Mapping[str, PathName],  # an earlier version had one for a mode that is gone
+        _must_be(f"shared, independent or stream, each with a folder, {_A_PATH}"),
     ] = field(default_factory=PROFILES.copy)
     keep_results: Annotated[bool, _must_be("true or false")] = False
-    continue_runs: Annotated[bool, _must_be("true or false")] = False
 
     def profile_of(self, pipeline: PipelineName, mode: Mode) -> PathName:
         """The profile of a pipeline's runs in a mode."""
@@ -207,11 +193,6 @@ class Study:
     def streams(self) -> bool:
         return STREAM in self.modes
 
-    @property
-    def on_nodes(self) -> bool:
-        """Whether Slurm places its jobs on nodes, and this machine runs none."""
-        return CLUSTER in self.modes
-
 
 def seconds(duration: str | None) -> float | None:
     """A duration such as 30m."""
@@ -220,7 +201,7 @@ def seconds(duration: str | None) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyRecord:
-    """A study as it was when it was last begun; `cores` are those of one node.
+    """A study as it was when it was last begun; `cores` are the machine's.
 
     `design`: by which rules its runs follow from what has ended; 1 are those of versions that did not say.
     """
@@ -237,16 +218,12 @@ class StudyRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """One time that a run was begun. `run` is the mark of that run; `ended` is None where it was broken off.
-
-    One that was cut off and continued keeps its mark: it began as many `times`.
-    """
+    """One time that a run was begun. `run` is the mark of that run; `ended` is None where it was broken off."""
 
     name: FileName
     run: Name
     began: Time | None = None
     ended: Time | None = None
-    times: int = 0
 
 
 def read_study_record(folder: Path) -> StudyRecord | None:
@@ -276,12 +253,9 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
             warnings.warn(f"{place}: left out: it was cut off as it was written", StartsWarning, stacklevel=2)
             continue
         start = _converted(place, document, Start)
-        known = found.get((start.name, start.run), replace(start, times=0))
+        known = found.get((start.name, start.run), start)
         found[start.name, start.run] = replace(
-            known,
-            began=known.began or start.began,
-            ended=known.ended or start.ended,
-            times=known.times + (start.began is not None),
+            known, began=known.began or start.began, ended=known.ended or start.ended
         )
     return tuple(found.values())
 

@@ -8,13 +8,13 @@ import numpy as np
 from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import ALTERNATIVES, PIPELINES, in_order
 from gpd.records.binding import describe_binding
-from gpd.records.run_spec import CLUSTER, MODES, CurveKey
+from gpd.records.run_spec import MODES, CurveKey
 from gpd.statistics.estimates import Estimate
 from gpd.tables import search
 from gpd.tables.collect import Tables
 from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StreamRow, SummaryRow
 from gpd.tables.faults import COHORT_DATA, DATA, LOAD
-from gpd.text.formats import TimeUnit, counted, listed, number, of_copies, of_reads, some, unit_for, with_error
+from gpd.text.formats import TimeUnit, listed, number, of_copies, of_reads, some, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
 
 SECONDS_PER_HOUR = 3600
@@ -35,14 +35,12 @@ Counted = TypeVar("Counted", bound=OfRun)
 
 def name(curve_key: CurveKey) -> str:
     """A curve's name, fit for a file."""
-    nodes = [str(curve_key.nodes)] if curve_key.mode == CLUSTER else []
-    return "-".join((curve_key.pipeline, curve_key.mode, *nodes, curve_key.binding))
+    return "-".join((curve_key.pipeline, curve_key.mode, curve_key.binding))
 
 
 def label(curve_key: CurveKey) -> str:
     """Say what sets a curve of a pipeline apart."""
-    nodes = [counted(curve_key.nodes, "node")] if curve_key.mode == CLUSTER else []
-    return ", ".join((MODES[curve_key.mode], *nodes, describe_binding(curve_key.binding)))
+    return f"{MODES[curve_key.mode]}, {describe_binding(curve_key.binding)}"
 
 
 def rows(curve_key: CurveKey, table: Iterable[Of]) -> list[Of]:
@@ -59,7 +57,7 @@ def all_curves(configurations: Iterable[ConfigurationRow | OfRun]) -> list[Curve
     """Return the curves of a study: our pipelines first, `shared` before `independent`."""
 
     def place(curve: CurveKey) -> tuple:
-        return in_order(curve.pipeline), curve.mode != "shared", curve.binding, curve.nodes
+        return in_order(curve.pipeline), curve.mode != "shared", curve.binding
 
     return sorted({configuration.curve_key for configuration in configurations}, key=place)
 
@@ -208,24 +206,6 @@ def few_repeats(configurations: Iterable[ConfigurationRow]) -> tuple[str, ...]:
     return tuple(f"N = {listed(counts[count])}: {FEW[count]}" for count in FEW if counts[count])
 
 
-# ---------------------------------------------------------------------------------------- more nodes
-
-
-def nodes_grid(pipeline: str, configurations: Iterable[ConfigurationRow]) -> Grid | None:
-    """What more nodes bring, a row a configuration of mode cluster; None where the pipeline has none."""
-    own = [
-        configuration
-        for configuration in configurations
-        if (configuration.pipeline, configuration.mode) == (pipeline, CLUSTER)
-    ]
-    heads = ("nodes", "binding", "N", daily_of(pipeline, own), "of as many single nodes at their best")
-    rows = [
-        (f"{one.nodes:,}", one.binding, f"{one.n:,}", mean_entry(one.genomes_per_day), _share(one.node_efficiency))
-        for one in sorted(own, key=lambda configuration: (configuration.nodes, configuration.binding, configuration.n))
-    ]
-    return Grid("More nodes", heads, (group(rows),)) if rows else None
-
-
 # --------------------------------------------------------------------------------------- configurations by N
 
 CONFIGURATION_FIGURES = {
@@ -238,19 +218,17 @@ CONFIGURATION_FIGURES = {
 
 def configurations_grid(curve_key: CurveKey, configurations: Iterable[ConfigurationRow]) -> Grid:
     """What a curve came to, a row an N: means over its repeats with their intervals."""
-    shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
     own = configurations_of(curve_key, configurations)
     figures = _figures(own)
     rows: list[tuple[str | Entry, ...]] = [
         (
-            *(str(configuration.n), str(configuration.repeats), _failed_of(configuration)),
+            *(str(configuration.n), str(configuration.repeats), str(configuration.failed)),
             *(mean_entry(getattr(configuration, name)) for name in figures.values()),
-            *(_share(configuration.node_efficiency) for _ in shares),
         )
         for configuration in own
     ]
     caption = f"{curve_key.pipeline}, {label(curve_key)}: {INTERVALS}{measured_on(own)}"
-    return Grid(caption, ("N", "runs", "failed", *figures, *shares), (group(rows),), few_repeats(own), words=0)
+    return Grid(caption, ("N", "runs", "failed", *figures), (group(rows),), few_repeats(own), words=0)
 
 
 def _figures(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:
@@ -262,14 +240,6 @@ def _figures(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:
         for head, name in CONFIGURATION_FIGURES.items()
         if human or name != "human_30x_per_day"
     }
-
-
-def _failed_of(configuration: ConfigurationRow) -> str:
-    return (
-        f"{configuration.failed} ({configuration.failed_data} for bad data)"
-        if configuration.failed_data
-        else str(configuration.failed)
-    )
 
 
 def _share(value: float | None) -> str:
@@ -298,14 +268,9 @@ def searched_curves(tables: Tables) -> list[CurveKey]:
 TOO_FEW = "no interval: too few samples ended in the window"
 
 
-def stream_grids(streams: Sequence[StreamRow]) -> tuple[Grid, ...]:
-    """What streams came to: those that were full, and those that samples arrived in."""
-    own = sorted(streams, key=lambda row: (row.pipeline, row.binding, row.n, row.arrivals_per_day or 0.0))
-    full = [row for row in own if row.arrivals_per_day is None]
-    return tuple(filter(None, (_full_grid(full), _arrivals_grid([row for row in own if row not in full]))))
-
-
-def _full_grid(full: Sequence[StreamRow]) -> Grid | None:
+def stream_grid(streams: Sequence[StreamRow]) -> Grid | None:
+    """What streams came to; None where there are none."""
+    full = sorted(streams, key=lambda row: (row.pipeline, row.binding, row.n))
     lines = [
         (
             f"{row.pipeline}, {describe_binding(row.binding)}",
@@ -323,37 +288,8 @@ def _full_grid(full: Sequence[StreamRow]) -> Grid | None:
     return Grid(caption, heads, (group(lines),), tuple(notes)) if lines else None
 
 
-def _arrivals_grid(served: Sequence[StreamRow]) -> Grid | None:
-    lines = [
-        (
-            f"{row.pipeline}, {describe_binding(row.binding)}",
-            str(row.n),
-            f"{number(row.arrivals_per_day)}{_of_full(row.share)}",
-            *(str(row.arrived), str(row.failed)),
-            Entry(number(row.wait_median_s), _in_brackets(row.wait_p95_s)),
-            Entry(number(row.result_median_s), _in_brackets(row.result_p95_s)),
-            *(_share(row.busy_share), str(row.waiting_at_end), "yes" if row.stable else "no"),
-        )
-        for row in served
-    ]
-    heads = (
-        *("stream", "N", "arrivals/day", "arrived", "failed", "waits, s", "to result, s"),
-        *("all N busy", "waiting at end", "stable"),
-    )
-    caption = f"Arrivals at random: medians (95th percentiles) of those that arrived in the window{measured_on(served)}"
-    return Grid(caption, heads, (group(lines),)) if lines else None
-
-
-def _of_full(share: float | None) -> str:
-    return "" if share is None else f" ({_share(share)} of full)"
-
-
 def _from_to(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"({number(low)}-{number(high)})"
-
-
-def _in_brackets(value: float | None) -> str:
-    return "" if value is None else f"({number(value)})"
 
 
 # ------------------------------------------------------------------------------------------- failures
@@ -369,20 +305,6 @@ def failure_grid(samples: Iterable[SampleRow]) -> Grid | None:
     ]
     texts = [[text or "" for text in row] for row in rows]
     return Grid("Samples that failed", heads, (group(texts),), figures=False) if texts else None
-
-
-# ------------------------------------------------------------------------------------------ continued runs
-
-
-def continued_grid(runs: Iterable[RunRow]) -> Grid | None:
-    """What is known of runs that were cut off and continued; None where none was."""
-    texts = [
-        (run.run, str(run.starts), f"{run.succeeded} of {run.samples}", number(run.cpu_s))
-        for run in runs
-        if run.starts > 1
-    ]
-    heads = ("continued run", "starts", "succeeded", "CPU s")
-    return Grid("Continued after they were cut off, in no mean", heads, (group(texts),)) if texts else None
 
 
 # ------------------------------------------------------------------------------------------ agreement

@@ -3,16 +3,11 @@
 from collections.abc import Iterator
 
 from gpd.pipelines import HUMAN_30X_GIGABASES
-from gpd.records.run_spec import CLUSTER
 from gpd.reports.grids import counted_in
 from gpd.tables.collect import Tables
 from gpd.tables.repeats import in_words, stops
 from gpd.text.formats import counted, listed, of_copies, of_reads
 
-CLUSTER_MODE = (
-    " Cluster: one workflow whose jobs Slurm places on nodes; its makespan is the wall time of the whole run, on the "
-    "clock of the machine that submits, start and end and waiting in Slurm's queue included."
-)
 BEST = (
     "The best N of a curve, in the headline, as saturation point and in comparisons, is the smallest that is as good as"
     " the best, within 0.5% and one standard error of the difference, of N without failed samples where there are any."
@@ -60,10 +55,9 @@ def method_lines(tables: Tables) -> Iterator[str]:
             *([f"{counted(others, 'run')} for bad samples"] if others else []),
         ]
     )
-    cluster = CLUSTER_MODE if any(run.mode == CLUSTER for run in ended) else ""
     yield (
         f"{counted(len(counting), 'run')} that ended, N = {counts or 'none'}. Means are over repeats. Shared: one "
-        f"workflow for all samples; independent: one for each, side by side.{cluster} {besides} besides, in no "
+        f"workflow for all samples; independent: one for each, side by side. {besides} besides, in no "
         "statistics."
     )
     if tables.plan and (stopped := stops(tables.plan, tables.configurations)):

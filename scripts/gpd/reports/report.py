@@ -17,19 +17,17 @@ from gpd.records.run import RunRecord
 from gpd.records.run_spec import STREAM, CurveKey
 from gpd.reports.grids import (
     MOST_FAILURES,
-    continued_grid,
     counted_in,
     daily_of,
     disagreement_grid,
     failure_grid,
     label,
     mean_entry,
-    nodes_grid,
     rows,
     search_grid,
     searched_curves,
     step_grids,
-    stream_grids,
+    stream_grid,
 )
 from gpd.reports.host_grid import busy_runs, cpu_names, host_grid, software_grid
 from gpd.reports.method import method_lines
@@ -88,7 +86,6 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
         sections=(
             *(_pipeline(pipeline, curve_keys, tables, references) for pipeline in pipelines),
             *_streams(tables),
-            *_continued(tables),
             Section("Failures", _about_failures(tables), grids=_present(failure_grid(tables.samples))),
             Section(
                 "Output agreement",
@@ -114,25 +111,14 @@ def find(tables: Tables, disagreements: Sequence[Disagreement], references: Sequ
 
 
 ABOUT_STREAMS = (
-    "A sample starts when another ends, or when one arrives and there is room: first come, first served. Samples a day "
-    "are those that ended in the window, without ramp and tail; their 95% interval is by batch means. Waits and times "
-    "to result are medians with the 95th percentile, of those that arrived in the window. A queue is stable where "
-    "nobody waited at some time in the last third of the window. Samples are those of the pool, each drawn many times."
+    "A sample starts when another ends. Samples a day are those that ended in the window, without ramp and tail; their "
+    "95% interval is by batch means. What one takes is a median. Samples are those of the pool, each drawn many times."
 )
 
 
 def _streams(tables: Tables) -> tuple[Section, ...]:
-    grids = stream_grids(tables.streams)
-    notes = tuple(note for grid in grids for note in grid.notes)
-    return (Section("Streams", ABOUT_STREAMS, grids=grids, lines=notes),) if grids else ()
-
-
-def _continued(tables: Tables) -> tuple[Section, ...]:
-    about = (
-        "These runs were cut off, and went on where they were: how long they would have taken nobody knows. Their "
-        "outputs, failures and CPU seconds are right."
-    )
-    return tuple(Section("Continued", about, grids=(grid,)) for grid in _present(continued_grid(tables.runs)))
+    grid = stream_grid(tables.streams)
+    return (Section("Streams", ABOUT_STREAMS, grids=(grid,), lines=grid.notes),) if grid else ()
 
 
 def _present(*grids: Grid | None) -> tuple[Grid, ...]:
@@ -168,7 +154,7 @@ def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Noti
         *_mixtures(records),
         _naming(f"The node was busy before the start of {counted(len(busy), 'run')}", busy),
         _naming(
-            "Bad data, for they fail wherever drawn, alone too", bad, ". Others took their place, where there were."
+            "Bad data, for they fail wherever drawn, alone too", bad, ". The study stopped: drop them from the pool."
         ),
         f"{counted(failed, 'sample')} failed; see Failures." if failed else "",
         _naming("Fewer samples than N ran at once, for the disk had no room", waited, " waited."),
@@ -192,7 +178,7 @@ def _short_of_budget(tables: Tables) -> str:
     short = [
         configuration
         for configuration in tables.configurations
-        if (stats := repeats.stats(configuration)).done < wanted.wanted(stats)
+        if (stats := repeats.stats(configuration)).ended < wanted.wanted(stats)
     ]
     which = counted(len(short), "configuration")
     return f"The budget of {tables.plan.study.budget} ended before all repeats of {which} were made." if short else ""
@@ -365,7 +351,7 @@ def _scale(pipeline: str, gigabases: float | None, fraction: float) -> str:
 def _pipeline(
     pipeline: str, curve_keys: Sequence[CurveKey], tables: Tables, references: Sequence[PublishedCurve]
 ) -> Section:
-    """The curves of a pipeline beside each other, what more nodes bring, then each curve."""
+    """The curves of a pipeline beside each other, then each curve."""
     own, configurations = [curve for curve in curve_keys if curve.pipeline == pipeline], tables.configurations
     published = reference_figure(references) if PIPELINES[pipeline].genomes else None
     return Section(
@@ -375,7 +361,6 @@ def _pipeline(
             utilisation_figure(pipeline, own, configurations),
             *((published,) if published else ()),
         ),
-        grids=_present(nodes_grid(pipeline, configurations)),
         parts=tuple(
             Section(
                 label(curve).capitalize(),

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpd.execution import snakemake_log
-from gpd.lab import runner, single_run, snakemake_process
+from gpd.lab import earlier_runs, preparation, snakemake_process
 from gpd.lab.pool import Source
-from gpd.lab.runner import StudyPlan
 from gpd.lab.study import StudyError
+from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.machines import launcher
 from gpd.pipelines import PIPELINES
 from gpd.records.study import Pool, Study
@@ -65,7 +65,7 @@ def make_plan(source: Source, pool: Pool, sample: str, options: Options, folder:
         cores=node.cores,
     )
     made = StudyPlan(settings, {pipeline: source}, node.cores, steps=tuple(planned), mem_mb=node.mem_mb)
-    runner.refuse_changed(made)
+    earlier_runs.refuse_changed(StudyState(made))
     return ScalingStudy(made, options, tuple(left_out))
 
 
@@ -78,6 +78,6 @@ def _planned(source: Source, samples: tuple[str, ...], options: Options, node: N
     for threads in sorted({1, *plan.thread_counts(options.threads, node.cores)}):
         if threads <= node.cores:
             every = dict.fromkeys(rules, threads)
-            output = single_run.plan_dry(source, samples, every, node.cores, node.mem_mb, **settings)
+            output = preparation.plan_dry(source, samples, every, node.cores, node.mem_mb, **settings)
             planned[threads] = snakemake_log.planned_jobs(output)
     return plan.steps_of(planned, samples, source.config)

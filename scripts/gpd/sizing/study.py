@@ -10,7 +10,7 @@ from gpd.records.binding import Binding
 from gpd.records.host import Host
 from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import CLUSTER, SHARED
+from gpd.records.run_spec import SHARED
 from gpd.sizing.machine import Machine, Measured, Range
 from gpd.statistics.estimates import estimate
 from gpd.statistics.known import most, most_at_once, whole_sum
@@ -19,7 +19,7 @@ from gpd.tables.columns import JobRow, RunRow
 from gpd.text.formats import counted, listed
 
 # what is the same in all runs of a curve: of one machine
-CURVE = ("pipeline", "mode", "binding", "nodes", "sku", "cores")
+CURVE = ("pipeline", "mode", "binding", "sku", "cores")
 
 
 def watts_and_bandwidth(node: NodeRecord | None) -> tuple[float | None, float | None]:
@@ -38,10 +38,10 @@ def machine(name: str, tables: Tables) -> Machine:
     host = next((record.host for record in tables.records if record.host), None)
     watts, bandwidth = watts_and_bandwidth(tables.node)
     of_n = {n: [row for row in rows_of_curve if row.n == n] for n in sorted({int(row.n) for row in rows_of_curve})}
-    overloaded = [n for n, rows in of_n.items() if any(row.failed > row.failed_data for row in rows)]
-    runs = {n: whole for n, rows in of_n.items() if n not in overloaded and (whole := _whole(rows))}
+    with_failures = [n for n, rows in of_n.items() if any(row.failed for row in rows)]
+    runs = {n: whole for n, rows in of_n.items() if n not in with_failures and (whole := _whole(rows))}
     if not runs:
-        raise GpdError(f"{name}: at each N samples failed for the load; measure fewer at once")
+        raise GpdError(f"{name}: at each N samples failed; measure fewer at once")
     first, declared = rows_of_curve[0], _declared_mib(tables.jobs)
     drawn = {record.spec.name: watts for record in tables.records if (watts := _watts(record))}
     return Machine(
@@ -51,7 +51,7 @@ def machine(name: str, tables: Tables) -> Machine:
         sockets=host.sockets if host and host.virtual_machine == "none" else None,  # of others' processors, too
         cores=cores_of(first, host),
         measured=tuple(_measured(n, rows, declared, drawn) for n, rows in runs.items()),
-        n_failed=min(overloaded, default=None),
+        n_failed=min(with_failures, default=None),
         memory_mib=(host.memory_limit_mib or host.memory_mib) if host else None,
         watts=watts,
         bandwidth_mb_s=bandwidth,
@@ -69,7 +69,7 @@ def cores_of(run: RunRow, host: Host | None) -> int:
 
 def _curve(name: str, tables: Tables) -> list[RunRow]:
     """The counted runs of one curve."""
-    rows = [row for row in tables.runs if row.counted and row.pipeline == GERMLINE.name and row.mode != CLUSTER]
+    rows = [row for row in tables.runs if row.counted and row.pipeline == GERMLINE.name]
     kind = attrgetter(*CURVE)
     kinds = list(map(kind, _whole(rows)))
     if not kinds:
@@ -79,8 +79,8 @@ def _curve(name: str, tables: Tables) -> list[RunRow]:
 
 
 def _whole(rows: Iterable[RunRow]) -> list[RunRow]:
-    """The runs without failures; one in which a sample had bad data was done earlier for it."""
-    return [row for row in rows if not row.failed and row.gigabases_per_day]
+    """The runs that have gigabases a day."""
+    return [row for row in rows if row.gigabases_per_day]
 
 
 def _gigabases(whole: RunRow) -> float:

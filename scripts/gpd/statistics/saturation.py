@@ -1,10 +1,7 @@
 """How many samples at once give the most genomes a day: which N to try next, and what a curve says. Pure.
 
 A sample that failed counts against N, for it may have failed for the load; so do those of published results, of which
-the number alone is known (there every sample was the same genome, so that it was not the data). One that has bad data,
-and fails alone too, tells nothing of N (faults.py): it does not end the search. As it freed the machine early, a figure
-of N with such samples in it is no best one, unless there is no other, and no other N is held against it; a study draws
-others in their place, if its pool has any.
+the number alone is known (there every sample was the same genome, so that it was not the data).
 
 N is better than another where it gives more genomes a day by more than TOLERANCE of the larger figure and, where
 repeats tell it, by more than the standard error of the difference. Of those that are as good as the best, one without
@@ -16,7 +13,7 @@ A search runs each N once, and what it finds is no result: the N `around` the be
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 
 DAILY = attrgetter("daily")
@@ -29,15 +26,13 @@ APART = 1.25  # of one N to the next that is measured: nearer ones tell no shape
 class Observation:
     """What N samples at once came to: the mean over repeats, its standard error, samples failed over all repeats.
 
-    `failed_data` of them failed for bad data. None is not known: `se` without repeats, `genomes_per_day` where no step
-    ran.
+    None is not known: `se` without repeats, `genomes_per_day` where no step ran.
     """
 
     n: int
     genomes_per_day: float | None
     se: float | None = None
     failed: int | None = 0
-    failed_data: int = 0
 
     @property
     def daily(self) -> float:
@@ -47,11 +42,6 @@ class Observation:
     @property
     def without_failures(self) -> bool:
         return self.failed == 0
-
-    @property
-    def overloaded(self) -> bool:
-        """Whether samples failed, or may have, and not for their data."""
-        return self.failed is None or self.failed > self.failed_data
 
 
 @dataclass(frozen=True)
@@ -89,9 +79,9 @@ def next_n(curve: Iterable[Observation], limit: int, tolerance: float = TOLERANC
     for n in _ladder(limit):
         if n not in tried:
             return n
-        if tried[n].overloaded or (not tried[n].failed_data and _ends(tried[n], rungs, tolerance)):
+        if not tried[n].without_failures or _ends(tried[n], rungs, tolerance):
             break
-        rungs += [tried[n]] if tried[n].without_failures else []
+        rungs.append(tried[n])
     return _narrowed(tried, tolerance)
 
 
@@ -99,15 +89,15 @@ def around(curve: Iterable[Observation], tolerance: float = TOLERANCE) -> tuple[
     """Return the N to measure after a search: the best, and one below and one above that are far enough from it.
 
     Above it the one that comes closest, up to twice the best: that it is no better is what repeats are to confirm. None
-    that is overloaded; no N at all where none gave a genome.
+    with failures; no N at all where none gave a genome.
     """
-    tried = {n: seen for n, seen in _by_n(curve).items() if not seen.overloaded}
+    tried = {n: seen for n, seen in _by_n(curve).items() if seen.without_failures}
     best = find_saturation(tried.values(), tolerance).best_n
     if best is None:
         return ()
     below = [n for n in tried if n * APART <= best] or [n for n in tried if n < best][:1]
     above = [n for n in tried if best * APART <= n <= 2 * best] or [n for n in tried if n > best]
-    closest = _best((replace(tried[n], failed=0, failed_data=0) for n in above), tolerance)
+    closest = _best((tried[n] for n in above), tolerance)
     return (*below[-1:], best, *([closest.n] if closest else []))
 
 
@@ -152,7 +142,6 @@ def _best(curve: Iterable[Observation], tolerance: float) -> Observation | None:
     giving = [seen for seen in curve if seen.daily]
     if not giving:
         return None
-    giving = [seen for seen in giving if not seen.failed_data] or giving
     top = max(giving, key=DAILY)
     as_good = (seen for seen in giving if not _is_better(top, seen, tolerance))
     return min(as_good, key=lambda seen: (not seen.without_failures, seen.n))
@@ -188,7 +177,7 @@ def _gaps(n: int, tried: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _reason(best: Observation, safe: Observation | None, tried: Mapping[int, Observation]) -> str:
-    top = max([seen for seen in tried.values() if not seen.failed_data] or tried.values(), key=DAILY)
+    top = max(tried.values(), key=DAILY)
     parts = [f"most genomes a day at {_in_words(best)}"]
     if top.n != best.n:
         parts.append(f"{_in_words(top)} is within the noise of it")
@@ -208,6 +197,4 @@ def _reason(best: Observation, safe: Observation | None, tried: Mapping[int, Obs
 
 def _in_words(seen: Observation) -> str:
     failed = {0: "", None: " (failed samples not known)"}.get(seen.failed, f" ({seen.failed} failed)")
-    if seen.failed_data:
-        failed = f" ({seen.failed} failed, {seen.failed_data} for bad data)"
     return f"N = {seen.n}: {seen.daily:,.{2 if seen.daily < 100 else 0}f}{failed}"

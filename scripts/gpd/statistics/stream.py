@@ -1,4 +1,4 @@
-"""What a stream of samples came to in its window: completions a day, how long samples waited, whether the queue held.
+"""What a stream of samples came to in its window: completions a day, how long samples took, how busy it was.
 
 Completions of a full stream are no independent events: samples that started together end together. So their rate has
 its interval by batch means: the window is cut into equal batches, which hold enough completions each to be nearly
@@ -8,7 +8,7 @@ into one; more than MOST_BATCHES gain nothing (Schmeiser, Operations Research 30
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
@@ -21,14 +21,12 @@ from gpd.text.formats import SECONDS_PER_DAY
 MOST_BATCHES = 20
 LEAST_BATCHES = 2  # of N samples each: fewer have no interval
 LEAST_ENDS = 3  # of samples: a window in which fewer end tells no rate
-LAST_PART = 2 / 3  # of the window: an overloaded queue has grown until then
 
 
 @dataclass(frozen=True)
 class Sojourn:
-    """A sample's stay in a stream, s since the stream's start; `arrived_s` None: it is full, and nobody waits."""
+    """A sample's stay in a stream, s since the stream's start."""
 
-    arrived_s: float | None
     started_s: float
     ended_s: float
     succeeded: bool
@@ -36,8 +34,8 @@ class Sojourn:
 
     @property
     def result_s(self) -> float:
-        """From its arrival to its end; where nobody waits from its start."""
-        return self.ended_s - (self.started_s if self.arrived_s is None else self.arrived_s)
+        """From its start to its end."""
+        return self.ended_s - self.started_s
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,8 @@ class Window:
     start_s: float
     end_s: float
 
-    def holds(self, moment_s: float | None) -> bool:
-        return moment_s is not None and self.start_s < moment_s <= self.end_s
+    def holds(self, moment_s: float) -> bool:
+        return self.start_s < moment_s <= self.end_s
 
     @property
     def length_s(self) -> float:
@@ -74,36 +72,13 @@ def quantile(values: Sequence[float], share: float) -> float | None:
 
 def busy_share(sojourns: Iterable[Sojourn], window: Window, n: int) -> float:
     """The share of the window in which all n are at work."""
-    spans = [(one.started_s, one.ended_s) for one in sojourns]
-    return _share(spans, window, lambda at_work: at_work >= n)
-
-
-def idle_queue_share(sojourns: Iterable[Sojourn], window: Window) -> float:
-    """The share of the window in which nobody waits."""
-    spans = [(one.arrived_s, one.started_s) for one in sojourns if one.arrived_s is not None]
-    return _share(spans, window, lambda waiting: waiting == 0)
-
-
-def is_stable(sojourns: Sequence[Sojourn], window: Window) -> bool:
-    """Whether the queue emptied in the last third of the window: one that gets more than it serves does so no more."""
-    last = Window(window.start_s + LAST_PART * window.length_s, window.end_s)
-    return idle_queue_share(sojourns, last) > 0
-
-
-def waiting(sojourns: Iterable[Sojourn], moment_s: float) -> int:
-    """How many have arrived and not started at a moment."""
-    return sum(one.arrived_s is not None and one.arrived_s <= moment_s < one.started_s for one in sojourns)
-
-
-def _share(spans: Iterable[tuple[float, float]], window: Window, holds: Callable[[int], bool]) -> float:
-    """The share of the window in which so many spans cover a moment as `holds` asks for."""
     changes = [(window.start_s, 0), (window.end_s, 0)]
-    for start_s, end_s in spans:
-        begins, ends = max(start_s, window.start_s), min(end_s, window.end_s)
+    for one in sojourns:
+        begins, ends = max(one.started_s, window.start_s), min(one.ended_s, window.end_s)
         if begins < ends:
             changes += [(begins, 1), (ends, -1)]
-    covering, total_s = 0, 0.0
+    at_work, full_s = 0, 0.0
     for (moment_s, change), (next_s, _) in pairwise(sorted(changes)):
-        covering += change
-        total_s += next_s - moment_s if holds(covering) else 0.0
-    return total_s / window.length_s
+        at_work += change
+        full_s += next_s - moment_s if at_work >= n else 0.0
+    return full_s / window.length_s

@@ -37,7 +37,6 @@ from gpd.records.ledger_check import Place, overlaps
 from gpd.records.node import NodeRecord
 from gpd.records.old_names import spec_paths
 from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
-from gpd.records.run_spec import CLUSTER, counted_runs
 from gpd.records.study import StudyRecord, read_starts, read_study_record
 from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, over_repeats, rows
@@ -48,7 +47,7 @@ FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digit
 TSV = {"sep": "\t", "index": False, "float_format": FLOAT_FORMAT, "lineterminator": "\n"}
 CLOCK_TOLERANCE_S = 1.0
 CLOCK_TOLERANCE = timedelta(seconds=CLOCK_TOLERANCE_S)
-ORDER = attrgetter("pipeline", "mode", "binding", "nodes", "n", "repeat", "name")  # of runs, by their spec
+ORDER = attrgetter("pipeline", "mode", "binding", "n", "repeat", "name")  # of runs, by their spec
 
 
 class CollectError(GpdError):
@@ -147,11 +146,6 @@ def one_machine(study: Path, tables: Tables) -> Tables:
     return tables
 
 
-def failures(study: Path) -> list[SampleRow]:
-    """The rows of the samples that failed in any run of a study, without the tables. Raises CollectError, too."""
-    return [sample for of_run in _rows(read_runs(study)[0]) for sample in of_run.samples if not sample.succeeded]
-
-
 def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     """The rows of each run; what came of its samples, all runs together tell."""
     kinds: dict[Any, list[Run]] = {}
@@ -161,12 +155,10 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     judged = [(run, outcomes(run, wanted[run.kind])) for run in runs]
     for run, of_run in judged:
         _check_whole(run, of_run)
-    evidence, counted = faults.gather(judged), counted_runs(run.spec for run in runs)
-    machines = machines_of(runs)
+    evidence, machines = faults.gather(judged), machines_of(runs)
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.spec.pipeline])
-        is_counted = run.spec.name in counted and not run.record.continued
-        yield rows.rows_of_run(run, of_run, why, counted=is_counted, machine=machines[run.spec.name])
+        yield rows.rows_of_run(run, of_run, why, counted=run.spec.counts, machine=machines[run.spec.name])
 
 
 def _check_whole(run: Run, of_run: Iterable[Outcome]) -> None:
@@ -241,7 +233,7 @@ def _check_attempts(path: Path, record: RunRecord, owners: set[str | None], atte
         if attempt.owner not in owners:
             raise CollectError(f"{path} line {number}: {attempt.owner}: no sample of this process, says run.json")
         elsewhere = here not in (attempt.host, None) and attempt.host  # by a clock that says nothing of this one
-        if attempt.start is not None and attempt.start < began and not (elsewhere or record.spec.mode == CLUSTER):
+        if attempt.start is not None and attempt.start < began and not elsewhere:
             raise CollectError(
                 f"{path} line {number}: a job that began before its run did; remove the run and run it again"
             )

@@ -37,7 +37,7 @@ def means(description: str, unit: str = "") -> Meta:
 
 
 def _curve_key(row: Any) -> CurveKey:
-    return CurveKey(row.pipeline, row.mode, row.binding, row.nodes)
+    return CurveKey(row.pipeline, row.mode, row.binding)
 
 
 # ---- rows --------------------------------------------------------------------------------------------
@@ -47,8 +47,8 @@ PipelineName = Annotated[str, means("germline, tuxedo, or the name of a workflow
 ModeName = Annotated[
     str,
     means(
-        "shared: one workflow for all samples; independent: one a sample; cluster: Slurm places its jobs on nodes; "
-        "stream: one a sample, started when another ends."
+        "shared: one workflow for all samples; independent: one a sample; stream: one a sample, started when another "
+        "ends."
     ),
 ]
 BindingName = Annotated[
@@ -59,15 +59,12 @@ FAULT = means(
     "data: it fails wherever it is drawn, alone too; data_of_cohort: another of its cohort does; load: it does not; "
     "empty: it succeeded, or is not told apart."
 )
-NODE_EFFICIENCY = means("Mode cluster: genomes a day / (nodes x the best of one node, at any N); empty elsewhere.")
-NodeCount = Annotated[int, means("Nodes that its jobs were placed on; 1 but for mode cluster.", "nodes")]
 SamplesAtOnce = Annotated[int, means("Samples at once.", "samples")]
 StepName = Annotated[str, means("The pipeline's step.")]
 SkuName = Annotated[Text, means("The processor's short name.")]
 MachineNumber = Annotated[
     Count, means("Which of the study's machines, from 1 in the order of their first runs; empty: of several, or none.")
 ]
-FailedForData = Annotated[int, means("Of these, those that failed for bad data.", "samples")]
 
 RunName = Annotated[str, means("The run: one configuration of the study's grid, one repeat of it, one folder.")]
 Repeat = Annotated[
@@ -96,16 +93,13 @@ class OfRun(Struct, frozen=True, kw_only=True):
     pipeline: PipelineName
     mode: ModeName
     binding: BindingName
-    nodes: NodeCount
     n: SamplesAtOnce
     repeat: Repeat
     warm_up: WarmUp
     seeking: Annotated[
         bool, means("Whether it sought the N to measure, with one run each; such runs are in no figure.")
     ]
-    counted: Annotated[
-        bool, means("In statistics: no warm-up, search, sample alone, first draw, stream, continued run.")
-    ]
+    counted: Annotated[bool, means("In statistics: no warm-up, search, sample alone, stream.")]
 
     curve_key = property(_curve_key)
 
@@ -195,7 +189,7 @@ HUMAN = means(
     "Gigabases a day / 93: as many human genomes at 30 x 3.1 Gb; empty: samples are less than a tenth of one.", "1/d"
 )
 MAKESPAN = means(
-    "First start of a step's job to the last end, reference and QC outside; in mode cluster and over hosts wall_s; "
+    "First start of a step's job to the last end, reference and QC outside; over hosts wall_s; "
     "empty: a stream, whose figures are in streams.",
     "s",
 )
@@ -217,7 +211,7 @@ CPU_CONTENTION = means(
 class RunRow(OfRun, frozen=True, kw_only=True):
     """A run that ended."""
 
-    host: Annotated[Text, means("The node's name; in mode cluster those of all.")]
+    host: Annotated[Text, means("The node's name.")]
     sku: SkuName
     machine: MachineNumber
     cores: Annotated[int, means("Cores that the run was given.", "cores")]
@@ -225,11 +219,9 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     fraction: Fraction
     samples_per_genome: SamplesPerGenome
     cached: Annotated[Real, means("Share of reads and reference in the page cache at the start; empty: not known.")]
-    starts: Annotated[int, means("How often it began: above 1 it was cut off and continued, and is in no mean.")]
     samples: Annotated[int, means("Samples that the run was given.", "samples")]
     succeeded: Annotated[int, means("Samples that succeeded.", "samples")]
     failed: Annotated[int, means("Samples that failed.", "samples")]
-    failed_data: FailedForData
     failures: Annotated[Text, means("Each failed sample with its step and cause.")]
     makespan_s: Annotated[Real, MAKESPAN]
     wall_s: Annotated[Real, means("By a clock outside of the workflow, its start and end included.", "s")]
@@ -277,12 +269,9 @@ class StreamRow(OfRun, frozen=True, kw_only=True):
 
     fraction: Fraction
     samples_per_genome: SamplesPerGenome
-    share: Annotated[Real, means("Arrivals as a share of what the full stream gave; empty: it is full, or a number.")]
-    arrivals_per_day: Annotated[Real, means("Samples that arrive a day; empty: one starts when another ends.", "1/d")]
     warm_up_s: Annotated[float, means("How long it ran before its window.", "s")]
     window_s: Annotated[float, means("How long it was measured.", "s")]
     started: Annotated[int, means("Samples that were started, before and after the window, too.", "samples")]
-    arrived: Annotated[Count, means("Samples that arrived in the window; empty: a full stream.", "samples")]
     completed: Annotated[int, means("Samples that succeeded and ended in the window.", "samples")]
     failed: Annotated[int, means("Samples that failed and ended in the window; samples says why.", "samples")]
     genomes_per_day: Annotated[Real, means("24 h x completed / window.", "1/d")]
@@ -293,18 +282,9 @@ class StreamRow(OfRun, frozen=True, kw_only=True):
     batches: Annotated[int, means("Equal parts of the window, with about N completions each or more; at most 20.")]
     gigabases_per_day: Annotated[Real, means("24 h x gigabases of those completed / window.", "Gb/d")]
     human_30x_per_day: Annotated[Real, HUMAN]
-    wait_median_s: Annotated[Real, means("From arrival to start, median over those that arrived in the window.", "s")]
-    wait_p95_s: Annotated[Real, means("The same, 95th percentile.", "s")]
-    result_median_s: Annotated[
-        Real,
-        means("From arrival to end, median over those that succeeded; of a full stream from start to end.", "s"),
-    ]
+    result_median_s: Annotated[Real, means("From start to end, median over those that succeeded.", "s")]
     result_p95_s: Annotated[Real, means("The same, 95th percentile.", "s")]
     busy_share: Annotated[float, means("Share of the window in which all N were at work.")]
-    waiting_at_end: Annotated[Count, means("Samples that waited when the window ended.", "samples")]
-    stable: Annotated[
-        bool | None, means("Whether nobody waited at some time in the last third of the window; empty: a full stream.")
-    ]
 
 
 class ConfigurationRow(Struct, frozen=True, kw_only=True):
@@ -314,16 +294,13 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     pipeline: PipelineName
     mode: ModeName
     binding: BindingName
-    nodes: NodeCount
     n: SamplesAtOnce
     sku: SkuName
     machine: MachineNumber
     fraction: Fraction
     samples_per_genome: SamplesPerGenome
     repeats: Annotated[int, means("Repeats that ended and count.", "runs")]
-    continued: Annotated[int, means("Repeats that were cut off and continued: in no figure.", "runs")]
     failed: Annotated[int, means("Samples that failed, over all repeats.", "samples")]
-    failed_data: FailedForData
     genomes_per_day: Annotated[Estimate, GENOMES]
     gigabases_per_day: Annotated[Estimate, GIGABASES]
     human_30x_per_day: Annotated[Estimate, HUMAN]
@@ -331,7 +308,6 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     cpu_utilisation: Annotated[Estimate, CPU_UTILISATION]
     cpu_s_per_gigabase: Annotated[Estimate, CPU_A_GIGABASE]
     disk_per_sample_mib: Annotated[Estimate, DISK_A_SAMPLE]
-    node_efficiency: Annotated[Real, NODE_EFFICIENCY]
 
     curve_key = property(_curve_key)
 
@@ -339,11 +315,11 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     def observation(self) -> Observation:
         """What the search for the saturation point sees of it."""
         daily = self.genomes_per_day
-        return Observation(self.n, daily.mean, daily.se, self.failed, self.failed_data)
+        return Observation(self.n, daily.mean, daily.se, self.failed)
 
 
 CONFIGURATION = (  # what repeats that are pooled share
-    *("study", "pipeline", "mode", "binding", "nodes", "n", "sku", "machine", "fraction", "samples_per_genome"),
+    *("study", "pipeline", "mode", "binding", "n", "sku", "machine", "fraction", "samples_per_genome"),
 )
 
 
@@ -354,7 +330,6 @@ class SummaryRow(Struct, frozen=True, kw_only=True):
     pipeline: PipelineName
     mode: ModeName
     binding: BindingName
-    nodes: NodeCount
     n: SamplesAtOnce
     sku: SkuName
     machine: MachineNumber

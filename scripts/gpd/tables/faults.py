@@ -3,9 +3,6 @@
 A sample has bad data where it fails wherever it is drawn, and alone too: nobody was in its way there. One that
 succeeded anywhere fails for the load, and so does any whose job was ended from outside, or found no memory, no disk or
 no tool: whatever that was, it was not the sample's data. Where a sample never ran alone, it is not told apart.
-
-Samples that all fail alone while none ever succeeded are no bad samples: SUSPICIOUS of them show that the set-up is
-broken.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +15,6 @@ OUTSIDE = frozenset(  # causes
     {"killed", "timed_out", "out_of_memory", "disk_full", "open_file_limit", "process_limit", "io_error"}
     | {"file_size_limit", "tool_not_found", "launcher_error"}
 )
-SUSPICIOUS = 3  # samples
 
 Judged = tuple[Run, Sequence[Outcome]]
 
@@ -33,8 +29,6 @@ class Evidence:
     @property
     def bad(self) -> frozenset[str]:
         """The samples that have bad data."""
-        if not self.succeeded and len(self.failed_alone) >= SUSPICIOUS:
-            return frozenset()
         return self.failed_alone - self.succeeded
 
 

@@ -26,21 +26,15 @@ def relative(mean: float | None, half_width: float | None) -> float | None:
 @dataclass(frozen=True)
 class RepeatStats:
     """What the repeats of a configuration came to: how many have ended, the mean figure, and the half-width of its 95%
-    confidence interval. Those that were `continued` have ended beside them, and are in neither."""
+    confidence interval."""
 
     ended: int = 0
     mean: float | None = None
     half_width: float | None = None
-    continued: int = 0
 
     @classmethod
-    def of(cls, ended: int, figure: Estimate, continued: int = 0) -> "RepeatStats":
-        return cls(ended, figure.mean, figure.half_width(), continued)
-
-    @property
-    def done(self) -> int:
-        """How many are run no more."""
-        return self.ended + self.continued
+    def of(cls, ended: int, figure: Estimate) -> "RepeatStats":
+        return cls(ended, figure.mean, figure.half_width())
 
     def within(self, precision: float) -> bool:
         """Whether the half-width is at most this share of the mean; nothing is left to learn of one that is 0."""
@@ -62,9 +56,9 @@ class Repeats:
         if self.number is not None:
             return self.number
         if stats.ended < LEAST:
-            return min(LEAST + stats.continued, self.most)
-        over = stats.done >= self.most or stats.within(self.precision)
-        return stats.done if over else stats.done + 1
+            return min(LEAST, self.most)
+        over = stats.ended >= self.most or stats.within(self.precision)
+        return stats.ended if over else stats.ended + 1
 
     @property
     def limit(self) -> int:
@@ -84,7 +78,7 @@ class Stop:
     @property
     def over(self) -> bool:
         """Whether it has all the repeats that it is to have."""
-        return self.stats.done >= self.rule.wanted(self.stats)
+        return self.stats.ended >= self.rule.wanted(self.stats)
 
     def __str__(self) -> str:
         share = relative(self.stats.mean, self.stats.half_width)
@@ -105,7 +99,7 @@ def rule(study: Study) -> Repeats:
 
 def stats(configuration: ConfigurationRow) -> RepeatStats:
     """What the repeats of a configuration came to."""
-    return RepeatStats.of(configuration.repeats, configuration.genomes_per_day, configuration.continued)
+    return RepeatStats.of(configuration.repeats, configuration.genomes_per_day)
 
 
 def stops(plan: StudyRecord | None, configurations: Iterable[ConfigurationRow]) -> list[Stop]:

@@ -4,15 +4,12 @@ Here is every figure of a study computed. A sum leaves out what is not known: no
 together with its launcher.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import groupby
 from math import fsum, inf
 from typing import Any, get_type_hints
-
-from msgspec import structs
 
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, human_30x_per_day
@@ -21,12 +18,10 @@ from gpd.records.host import Host
 from gpd.records.ledger import Attempt, Clock, last_attempts, one_clock
 from gpd.records.machine_use import MachineUse
 from gpd.records.run import RunRecord
-from gpd.records.run_spec import CLUSTER
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.known import most_at_once, whole_sum
 from gpd.tables import streams
 from gpd.tables.columns import CONFIGURATION, ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
-from gpd.tables.faults import COHORT_DATA, DATA
 from gpd.text.cpu_lists import count_cpus
 from gpd.text.formats import SECONDS_PER_DAY
 
@@ -193,7 +188,7 @@ def _run(
     every, attempts = [attempt for _, attempt in jobs], [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     makespan_s = span_s(attempts) if run.one_clock else record.wall_s
-    if run.spec.stream or record.continued:  # whose start and end are in no figure
+    if run.spec.stream:  # whose start and end are in no figure
         makespan_s = None
     threads = usable_threads(record, every)
     sums = {name: _over_known(fsum, attempts, name) for name in SUMMED}
@@ -214,11 +209,9 @@ def _run(
         cache=run.spec.cache,
         fraction=run.spec.fraction,
         samples_per_genome=run.spec.samples_per_genome,
-        starts=record.starts,
         samples=len(outcomes),
         succeeded=len(whole),
         failed=len(outcomes) - len(whole),
-        failed_data=sum(fault in (DATA, COHORT_DATA) for fault in faults.values()),
         failures="; ".join(_describe(outcome) for outcome in outcomes if not outcome.succeeded) or None,
         makespan_s=makespan_s,
         genomes_per_day=a_day(len(whole), makespan_s),
@@ -254,7 +247,7 @@ def usable_threads(record: RunRecord, attempts: Iterable[Attempt]) -> float:
     asks for more than there are is granted all. Elsewhere jobs may use what the run may, as far as a quota lets them.
     """
     spec, host = record.spec, record.host or Host()
-    if spec.mode == CLUSTER or not is_unbound(spec.binding):
+    if not is_unbound(spec.binding):
         return max([spec.cores, *(count_cpus(attempt.cpus) for attempt in attempts if attempt.cpus)])
     cpus = count_cpus(record.cpus) if record.cpus else host.usable_threads or spec.cores
     return min(cpus, host.cpu_quota_cpus or cpus)
@@ -263,7 +256,7 @@ def usable_threads(record: RunRecord, attempts: Iterable[Attempt]) -> float:
 def _smt(record: RunRecord) -> bool | None:
     """Whether jobs might use all threads of a core."""
     host, binding = record.host or Host(), Binding.parse(record.spec.binding)
-    if host.smt is not True or record.spec.mode == CLUSTER:
+    if host.smt is not True:
         return host.smt
     if binding.smt is not None or binding.unbound:
         return binding.smt is not False
@@ -302,38 +295,13 @@ def _peak_mib(attempts: Sequence[Attempt]) -> float:
 
 
 def configurations(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
-    """The statistics over the repeats of each configuration that count; different machines are not pooled.
-
-    How many were continued stands beside them.
-    """
+    """The statistics over the repeats of each configuration that count; different machines are not pooled."""
 
     def place(row: RunRow) -> tuple:
         return tuple((value is None, value or "") for value in (getattr(row, name) for name in CONFIGURATION))
 
-    every = list(runs)
-    continued = Counter(place(row) for row in every if row.starts > 1)
-    counted = sorted((row for row in every if row.counted), key=place)
-    pooled = [
-        structs.replace(configuration(list(own)), continued=continued[key]) for key, own in groupby(counted, key=place)
-    ]
-    return [
-        structs.replace(configuration, node_efficiency=_node_efficiency(configuration, pooled))
-        for configuration in pooled
-    ]
-
-
-def _node_efficiency(configuration: ConfigurationRow, configurations: Iterable[ConfigurationRow]) -> float | None:
-    """What each node of a cluster gives, over what one gives that has all samples for itself, at its best N."""
-    if configuration.mode != CLUSTER:
-        return None
-    alike = ("pipeline", "mode", "binding", "sku", "machine")
-    single = (
-        other.genomes_per_day.mean or 0.0
-        for other in configurations
-        if other.nodes == 1 and all(getattr(other, name) == getattr(configuration, name) for name in alike)
-    )
-    of_one = max(single, default=0.0)
-    return _over(configuration.genomes_per_day.mean, configuration.nodes * of_one)
+    counted = sorted((row for row in runs if row.counted), key=place)
+    return [configuration(list(own)) for _, own in groupby(counted, key=place)]
 
 
 def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
@@ -343,10 +311,7 @@ def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
         **{name: getattr(runs[0], name) for name in CONFIGURATION},
         **means,
         repeats=len(runs),
-        continued=0,
         failed=sum(run.failed for run in runs),
-        failed_data=sum(run.failed_data for run in runs),
-        node_efficiency=None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpd.records.run_spec import CurveKey, seeking_runs
+from gpd.records.run_spec import CurveKey
 from gpd.statistics.saturation import Observation
 from gpd.tables.collect import Tables
 from gpd.tables.columns import RunRow
@@ -10,9 +10,8 @@ from gpd.tables.rows import configuration
 
 
 def rows(tables: Tables) -> Sequence[RunRow]:
-    """The runs that sought, by curve and N; of those that were drawn anew for bad data the last."""
-    latest = seeking_runs(record.spec for record in tables.records)
-    return [run for run in tables.runs if run.run in latest]
+    """The runs that sought, by curve and N."""
+    return [run for run in tables.runs if run.seeking]
 
 
 def observations(tables: Tables) -> dict[CurveKey, dict[int, Observation]]:

@@ -1,18 +1,17 @@
-"""Rows of streams, from their records: what came of each sample, and when it arrived, started and ended. Pure."""
+"""Rows of streams, from their records: what came of each sample, and when it started and ended. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import fsum
 from typing import Any
 
 from gpd.outcomes import Outcome, Run
 from gpd.pipelines import human_30x_per_day
-from gpd.records.run_spec import CurveKey
 from gpd.statistics import stream
 from gpd.statistics.stream import Sojourn, Window
 from gpd.tables.columns import StreamRow
 from gpd.text.formats import SECONDS_PER_DAY
 
-TAIL = 0.95  # of waiting times and times to result
+TAIL = 0.95  # of times to result
 
 
 Gigabases = Mapping[str, float | None]  # by sample
@@ -30,21 +29,15 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
     low, high = daily.interval() or (None, None)
     bases = [one.gigabases for one in whole if one.gigabases is not None]
     gigabases_per_day = SECONDS_PER_DAY * fsum(bases) / window.length_s if len(bases) == len(whole) else None
-    # who arrived in the window is looked at until the end, or else the longest waits would be left out
-    looked_at = [one for one in sojourns if window.holds(one.arrived_s)] if spec.per_day else whole
-    waits = [one.started_s - one.arrived_s for one in looked_at if one.arrived_s is not None]
-    results = [one.result_s for one in looked_at if one.succeeded]
+    results = [one.result_s for one in whole]
     of_a_sample = fsum(bases) / len(bases) if bases else None
     return StreamRow(
         **key,
         fraction=run.spec.fraction,
         samples_per_genome=run.spec.samples_per_genome,
-        share=spec.share,
-        arrivals_per_day=spec.per_day,
         warm_up_s=spec.warm_up_s,
         window_s=spec.window_s,
         started=len(sojourns),
-        arrived=len(looked_at) if spec.per_day else None,
         completed=len(whole),
         failed=len(ended) - len(whole),
         genomes_per_day=daily.mean,
@@ -53,28 +46,18 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
         batches=daily.n,
         gigabases_per_day=gigabases_per_day,
         human_30x_per_day=human_30x_per_day(gigabases_per_day, of_a_sample, run.spec.fraction),
-        wait_median_s=stream.quantile(waits, 0.5),
-        wait_p95_s=stream.quantile(waits, TAIL),
         result_median_s=stream.quantile(results, 0.5),
         result_p95_s=stream.quantile(results, TAIL),
         busy_share=stream.busy_share(sojourns, window, run.spec.n),
-        waiting_at_end=stream.waiting(sojourns, window.end_s) if spec.per_day else None,
-        stable=stream.is_stable(sojourns, window) if spec.per_day else None,
     )
 
 
 def sojourns_of(run: Run, outcomes: Iterable[Outcome], gigabases: Gigabases) -> list[Sojourn]:
-    """When each sample of a stream arrived, started and ended."""
+    """When each sample of a stream started and ended."""
     succeeded = {outcome.sample: outcome.succeeded for outcome in outcomes}
     return [
-        Sojourn(way.arrived_s, way.started_s, way.ended_s, succeeded.get(name, False), gigabases.get(name))
+        Sojourn(way.started_s, way.ended_s, succeeded.get(name, False), gigabases.get(name))
         for one in run.record.processes
         for name in one.samples
         if (way := one.passage)
     ]
-
-
-def measured(rows: Sequence[StreamRow]) -> dict[tuple[CurveKey, int], float]:
-    """What each full stream gave a day, by its curve and N: arrivals are shares of it."""
-    full = [row for row in rows if row.arrivals_per_day is None]
-    return {(row.curve_key, row.n): row.genomes_per_day for row in full if row.genomes_per_day}
