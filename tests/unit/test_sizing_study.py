@@ -11,6 +11,7 @@ from gpd.records.host import Host
 from gpd.sizing import study
 from gpd.tables.collect import Tables
 from gpd.tables.columns import RunRow
+from gpd.tables.rows import configurations
 
 KNOWN = {
     "pipeline": "germline",
@@ -20,6 +21,8 @@ KNOWN = {
     "sku": "made up",
     "cores": 2,
     "counted": True,
+    "study": "made up",
+    "starts": 1,
     "failed": 0,
     "failed_data": 0,
     "cpu_utilisation": 0.9,
@@ -32,13 +35,14 @@ KNOWN = {
 
 
 def spec(n, gigabases_per_day=10.0, **changed):
-    known = KNOWN | {"n": n, "gigabases": 5.0 * n, "gigabases_per_day": gigabases_per_day} | changed
+    known = KNOWN | {"n": n, "gigabases": 5.0 * n, "gigabases_per_day": gigabases_per_day, "succeeded": n} | changed
     return RunRow(**dict.fromkeys(RunRow.__struct_fields__) | known)
 
 
 def machine(*specs):
-    empty = dict.fromkeys(("jobs", "samples", "steps", "configurations"), ())
-    return study.machine("made up", Tables(**empty, runs=specs, unfinished=(), records=()))
+    empty = dict.fromkeys(("jobs", "samples", "steps"), ())
+    pooled = configurations(specs)
+    return study.machine("made up", Tables(**empty, runs=specs, configurations=pooled, unfinished=(), records=()))
 
 
 def test_repeats_of_an_n_have_a_mean_and_an_interval_and_a_single_run_has_none():
@@ -62,10 +66,17 @@ def test_an_n_at_which_a_sample_failed_for_the_load_is_not_used_though_other_rep
         machine(spec(1), spec(1, failed=1))
 
 
-def test_a_run_whose_sample_had_bad_data_is_left_out_and_others_of_its_n_are_not():
-    found = machine(spec(1), spec(2, 20.0), spec(2, 30.0, failed=1, failed_data=1))
-    assert [one.gigabases_per_day.mid for one in found.measured] == [10, 20]
+def test_a_run_with_bad_data_is_in_the_mean_as_in_the_report_and_a_note_says_so():
+    found = machine(spec(1), spec(2, 20.0), spec(2, 30.0, failed=1, failed_data=1, succeeded=1, gigabases=5.0))
+    assert [(one.gigabases_per_day.mid, one.gigabases) for one in found.measured] == [(10, 5), (25, 5)]
     assert found.n_failed is None
+    assert "samples failed for bad data: 1 at N = 2; gigabases are of those that succeeded" in found.notes
+
+
+def test_repeats_that_scatter_too_widely_for_an_interval_are_named():
+    found = machine(spec(1), spec(2, 1.0), spec(2, 19.0))
+    assert found.measured[-1].gigabases_per_day.low is None
+    assert any(note.startswith("N = 2: repeats scatter so widely") for note in found.notes)
 
 
 def test_runs_are_of_one_machine_and_one_way_of_running():
@@ -74,7 +85,7 @@ def test_runs_are_of_one_machine_and_one_way_of_running():
     found = machine(spec(1), spec(2), slower, *others, spec(8, mode="cluster"), spec(8, counted=False))
     assert [(one.n, one.gigabases_per_day.mid) for one in found.measured] == [(1, 10), (2, 10)]
     assert found.skus == ("made up",)
-    with pytest.raises(GpdError, match="no batch of the germline pipeline on one machine"):
+    with pytest.raises(GpdError, match="no batch of the germline pipeline on one machine has a sample"):
         machine(spec(2, mode="cluster"), spec(2, pipeline="tuxedo"))
 
 
