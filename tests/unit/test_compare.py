@@ -455,10 +455,6 @@ def test_what_is_not_recorded_or_lies_elsewhere_is_not_different(study, compare)
         ({"own": {"machine_use": {"thermal_throttles": 1}}}, "heat slowed the CPUs: {0}"),
         ({"own": {"machine_use": {"paused_s": 30.0}}}, "suspended meanwhile: {0} (30.0 s)"),
         ({"machine": {"load": {"busy": True}}}, "the node was busy before the start: {0}"),
-        (
-            {"own": {"waited_for_disk": ["S1"]}},
-            "samples waited for room on the disk, so that fewer than N ran at once: {0} (1 of 1)",
-        ),
         ({"job": {"binding_ok": False}}, "binding was broken: {0}"),
         ({"job": {"cpu_contention": True}}, "CPU contention by other processes: {0}"),
     ],

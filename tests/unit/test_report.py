@@ -368,16 +368,6 @@ def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
 
 
 @pytest.mark.deep
-def test_a_run_whose_samples_waited_for_the_disk_is_named(golden, written):
-    records = [
-        replace(record, waited_for_disk=("HG002",)) if record.spec.name == SHARED else record
-        for record in golden.records
-    ]
-    _, plain = written(replace(golden, records=tuple(records)))
-    assert f"Fewer samples than N ran at once, for the disk had no room: 1 of 2 in {SHARED} waited." in plain
-
-
-@pytest.mark.deep
 def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(golden, written):
     again = {"run": SHARED, "rule": "samtools_stats", "sample": "HG001"}
     failed = changed(golden.jobs, again, exit_code=1)

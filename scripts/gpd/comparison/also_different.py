@@ -78,14 +78,12 @@ def _difference(trait: str, hosts: Iterable[tuple[str, Host]], of: Callable[[Hos
 def disturbances(study: str, runs: Sequence[RunRow], records: Collection[RunRecord]) -> Iterator[str]:
     """Say what of a study's runs was not as it should be: its figures are no better than that."""
     busy = [one.spec.name for one in records if one.host and one.host.load and one.host.load.busy]
-    waited = [f"{one.spec.name} ({len(one.waited_for_disk)} of {one.spec.n})" for one in records if one.waited_for_disk]
     found = {
         "CPU contention by other processes": [
             run.run for run in runs if run.jobs_with_contention or run.cpu_contention
         ],
         "the node was busy before the start": busy,
         "binding was broken": [run.run for run in runs if run.binding_ok is False],
-        "samples waited for room on the disk, so that fewer than N ran at once": waited,
         "a CPU quota held processes": [f"{run.run} ({number(run.throttled_s)} s)" for run in runs if run.throttled_s],
         "heat slowed the CPUs": [run.run for run in runs if run.thermal_throttles],
         "suspended meanwhile": [f"{run.run} ({number(run.paused_s)} s)" for run in runs if run.paused_s],

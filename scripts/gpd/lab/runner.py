@@ -23,8 +23,7 @@ from gpd.machines import launcher, tools
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.records.binding import Binding
 from gpd.records.host import machine_differences
-from gpd.records.old_names import spec_path
-from gpd.records.run import RunRecord, Settings, read_run, read_spec
+from gpd.records.run import SPEC, RunRecord, Settings, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, INDEPENDENT, SHARED, STREAM, CurveKey, PipelineName, RunSpec
 from gpd.records.study import AUTO, DESIGN, FILE, SECONDS, StudyRecord
 from gpd.statistics.saturation import Observation
@@ -499,7 +498,7 @@ def _after_failures(plan: StudyPlan, failed: Sequence[SampleRow], bad: Collectio
     for row in failed:
         of_runs.setdefault(row.run, []).append(row)
     for name, rows in of_runs.items():
-        before = read_spec(spec_path(plan.study.folder / name))
+        before = read_spec(plan.study.folder / name / SPEC)
         if before.alone or not _is_wanted(plan, before):
             continue
         line = before.curve_key

@@ -1,7 +1,6 @@
 """A throughput study: its settings, the grid of its runs, and the samples that each of them draws. Pure."""
 
 import random
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import product, zip_longest
@@ -13,7 +12,6 @@ import yaml
 
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES, share
-from gpd.records import old_names
 from gpd.records.binding import UNBOUND, Binding, BindingName, with_smt
 from gpd.records.run_spec import (
     CLUSTER,
@@ -45,10 +43,7 @@ class StudyError(GpdError):
 
 def read_study(path: Path) -> Study:
     """Read throughput.yaml. Raises StudyError with a line for each fault, OSError where there is no such file."""
-    read = _read_yaml(path)
-    given = old_names.record(read)
-    if given != read:
-        warnings.warn(f"{path}: {old_names.NOTE}", stacklevel=2)
+    given = _read_yaml(path)
     if not isinstance(given, dict):
         raise StudyError(
             f"{path}: {_printable(given)}: must be keys with values, at least `pipelines: {{germline: {{}}}}`"

@@ -149,9 +149,6 @@ def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Noti
     busy, bad = busy_runs(records), sorted({sample.sample for sample in tables.samples if sample.fault == DATA})
     failed = sum(run.failed for run in tables.runs if run.counted or run.mode == STREAM)
     unfinished = len(tables.unfinished)
-    waited = [
-        f"{len(one.waited_for_disk)} of {one.spec.n} in {one.spec.name}" for one in records if one.waited_for_disk
-    ]
     last = {(job.run, job.rule, job.sample, job.unit, job.shard): job for job in jobs if not job.timed}
     outside = [_name(job) for job in last.values() if job.exit_code != 0]  # no sample fails for them
     different = "Samples that ran in several runs gave different results"
@@ -171,7 +168,6 @@ def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Noti
             "Bad data, for they fail wherever drawn, alone too", bad, ". Others took their place, where there were."
         ),
         f"{counted(failed, 'sample')} failed; see Failures." if failed else "",
-        _naming("Fewer samples than N ran at once, for the disk had no room", waited, " waited."),
         _naming(f"{counted(len(outside), 'job')} of no named step failed", outside),
         _contention(jobs),
         *_disturbances(tables.runs),

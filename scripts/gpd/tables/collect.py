@@ -35,8 +35,7 @@ from gpd.records.host import machine_differences, machine_numbers
 from gpd.records.ledger import Attempt, Clock, read_ledger
 from gpd.records.ledger_check import Place, overlaps
 from gpd.records.node import NodeRecord
-from gpd.records.old_names import spec_paths
-from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
+from gpd.records.run import SPEC, ProcessRecord, RunRecord, read_run, read_spec
 from gpd.records.run_spec import CLUSTER, counted_runs
 from gpd.records.study import StudyRecord, read_starts, read_study_record
 from gpd.statistics.estimates import Estimate
@@ -129,7 +128,7 @@ def read_runs(study: Path, check_clocks: bool = True) -> tuple[list[Run], tuple[
         raise CollectError(f"{study}: no such folder; name the folder of a study")
     finished = [(path.parent, read_run(path)) for path in study.glob("*/run.json")]
     ended = {folder for folder, _ in finished}
-    unfinished = [read_spec(path) for path in spec_paths(study) if path.parent not in ended]
+    unfinished = [read_spec(path) for path in study.glob(f"*/{SPEC}") if path.parent not in ended]
     finished.sort(key=lambda found: ORDER(found[1].spec))
     names = tuple(spec.name for spec in sorted(unfinished, key=ORDER))
     runs = [Run(of, tuple(_read_process(folder, of, one) for one in of.processes)) for folder, of in finished]

@@ -251,7 +251,6 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     kept_disk_mib: Annotated[Real, means("Size of the results when the run had ended, without what runs share.", "MiB")]
     disk_per_sample_mib: Annotated[Real, DISK_A_SAMPLE]
     disk_per_input: Annotated[Real, means("peak_disk_mib / the size of the samples' read files.")]
-    waited_for_disk: Annotated[int, means("Of earlier versions: samples begun later, for want of disk.", "samples")]
     read_mib: Annotated[Real, means("Read from storage by the named steps.", "MiB")]
     write_mib: Annotated[Real, means("Written towards storage by the named steps.", "MiB")]
     shared_inputs_mib: Annotated[Real, means("Inputs of the named steps on network file systems, once a job.", "MiB")]

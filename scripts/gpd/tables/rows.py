@@ -235,7 +235,6 @@ def _run(
         peak_memory_mib=peak_memory_mib(every) if run.one_clock else None,
         disk_per_sample_mib=_over(record.peak_disk_mib, len(outcomes)),
         disk_per_input=_over(record.peak_disk_mib, input_mib),
-        waited_for_disk=len(record.waited_for_disk),
         binding_ok=_over_known(all, attempts, "binding_ok"),
         split_jobs=_over_known(sum, attempts, "split"),
         jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
