@@ -329,31 +329,10 @@ def test_a_broken_binding_is_said_at_the_top(golden, written):
 
 
 @pytest.mark.deep
-def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
-    """What the ledgers tell of it, and nothing where they tell nothing."""
-    where = {"run": SHARED, "step": "mark_duplicates"}
-    jobs = changed(golden.jobs, where, cpu_contention=True, other_cpu_s=1.25)
-    _, plain = written(replace(golden, jobs=jobs))
-    printed = f"busy by processes that are no job of ours, in {SHARED}: such processes took 2.50 s. Figures"
-    assert f"CPUs of 2 jobs were kept {printed}" in plain
-    assert plain.index(printed) < plain.index("Best of germline")
-    assert "hypervisor" not in plain
-    _, plain = written(replace(golden, jobs=changed(jobs, {}, steal_s=0.5)))
-    assert "such processes took 2.50 s and the hypervisor's other guests took 1.00 s" in plain
-    _, plain = written(replace(golden, jobs=changed(golden.jobs, {}, cpu_contention=False)))
-    assert "kept busy" not in plain
-
-
-@pytest.mark.deep
-def test_what_slowed_whole_runs_is_said_at_the_top(golden, written):
-    runs = changed(
-        golden.runs, {"run": SHARED}, cpu_contention=True, throttled_s=2.5, thermal_throttles=3, paused_s=30.0
-    )
-    _, plain = written(replace(golden, runs=runs))
-    assert f"Others were at work on the CPUs of 1 run: {SHARED}." in plain
-    assert f"A CPU quota held processes, over all CPUs for so long: {SHARED} (2.50 s)." in plain
-    assert f"Heat slowed the CPUs: {SHARED}." in plain
-    assert f"Suspended for so long, which counts as work in the figures of: {SHARED} (30.0 s)." in plain
+def test_what_disturbed_runs_is_said_at_the_top(golden, written):
+    what = "a CPU quota held processes for 2.50 s; heat slowed its CPUs 3 times"
+    _, plain = written(replace(golden, runs=changed(golden.runs, {"run": SHARED}, disturbances=what)))
+    assert plain.index(f"{SHARED} was disturbed: {what}.") < plain.index("Best of germline")
     assert "CPU quota held" not in written(golden)[1]
 
 
@@ -376,15 +355,14 @@ def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(gold
 
 
 @pytest.mark.deep
-def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):
+def test_the_load_of_a_node_and_repeats_on_different_nodes_are_said(golden, written):
     idle, busy = Load(busy_cpus=0.01, busy=False), Load(busy_cpus=1.5, busy=True)
     run, *others = (replace(run, host=replace(run.host, load=idle)) for run in golden.records)
     host = replace(run.host, hostname="node2", load=busy)
     _, plain = written(replace(golden, records=(replace(run, host=host), *others)))
-    assert f"The node was busy before the start of 1 run: {run.spec.name}." in plain
     assert "Repeats that go into one mean differ" in plain
     assert row(plain, "machine") == ["node2", "node1"]
-    assert "at most 1.5 CPUs at work; busy before 1 of 1 run" in plain
+    assert "at most 1.5 CPUs at work, before any of 1 run" in plain
 
 
 # ---- figures -----------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def write(study: Path, console: Console) -> int:
     """
     from gpd.comparison import agreement
     from gpd.reports import grids, report
-    from gpd.tables import collect, repeats
+    from gpd.tables import collect, disturbances, repeats
 
     tables = collect.one_machine(study, collect.collect(study))
     if not tables.records:
@@ -49,6 +49,7 @@ def write(study: Path, console: Console) -> int:
     ]
     found = (*chain.from_iterable(of_curves), *grids.stream_grids(tables.streams), grids.continued_grid(tables.runs))
     print_grids(console, [grid for grid in found if grid is not None and grid.groups[0].lines])
+    print_lines(console, disturbances.lines(disturbances.in_figures(tables.runs)))
     print_lines(console, map(str, repeats.stops(tables.plan, tables.configurations)))
     disagreements = agreement.disagreements(tables.records)
     for output in disagreements:

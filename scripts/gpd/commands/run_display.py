@@ -24,7 +24,6 @@ from gpd.truth.expression import ExpressionComparison
 MOST_SAMPLES = 4
 MOST_NAMED = 20
 NOT_RUN = "not run"
-LONG_WAIT_S, LONG_WAIT = 5.0, 0.02  # seconds, and of the makespan: who waits longer for CPUs has no figure of his own
 
 
 class RunDisplay:
@@ -95,8 +94,8 @@ def step_table(summary: Summary) -> Table:
     return rich_table(Grid(caption, ("step", *columns, "total"), (group(steps), group([total]))))
 
 
-def throughput_lines(summary: Summary, waited_s: float = 0.0) -> list[str]:
-    """Makespan, samples that succeeded and failed, samples a day; in `waited_s` of it jobs waited for CPUs."""
+def throughput_lines(summary: Summary, waited: str = "") -> list[str]:
+    """Makespan, samples that succeeded and failed, samples a day; `waited` says how long jobs waited for CPUs."""
     samples = len([column for column in summary.columns if column != COHORT])
     which = "samples with work left" if summary.resumed else "samples"
     done = f"{len(summary.succeeded)} of {samples} {which} succeeded" if samples else "only steps of the cohort ran,"
@@ -109,11 +108,7 @@ def throughput_lines(summary: Summary, waited_s: float = 0.0) -> list[str]:
         lines.append("part of the work was done before: no samples a day")
     if summary.samples_per_day is not None:
         lines.append(f"{summary.samples_per_day:,.0f} samples a day of this size, on {where}, as it was run")
-    if summary.makespan_s and waited_s > max(LONG_WAIT_S, LONG_WAIT * summary.makespan_s):
-        lines.append(
-            f"jobs waited {seconds(waited_s)} s for CPUs that other jobs held: this is no figure of the machine alone"
-        )
-    return lines
+    return [*lines, *([f"{waited}: this is no figure of the machine alone"] if waited else [])]
 
 
 def verdict_lines(table: Path) -> list[str]:

@@ -156,7 +156,7 @@ def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: s
         notes=(
             *([f"{study}: not finished, so in no figure: {unfinished}"] if unfinished else []),
             *([f"{study}: continued after they were cut off, so in no mean: {continued}"] if continued else []),
-            *disturbances(name, runs, [record for record in records if record.spec.name in gigabases]),
+            *disturbances(name, runs),
         ),
         study=study,
         node=tables.node,

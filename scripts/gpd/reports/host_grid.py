@@ -69,11 +69,6 @@ def host_grid(records: Iterable[RunRecord]) -> Grid | None:
     return Grid("Machines", heads, (group(rows),), figures=False) if rows else None
 
 
-def busy_runs(records: Iterable[RunRecord]) -> list[str]:
-    """Return the runs before whose start others were at work on the node."""
-    return [record.spec.name for record in records if record.host and record.host.load and record.host.load.busy]
-
-
 def other_machines(records: Iterable[RunRecord]) -> str:
     """What is to be said of runs on several machines; nothing where they ran on one."""
     found = machine_differences(record.host for record in records if record.host)
@@ -128,10 +123,7 @@ def _load(own: Sequence[RunRecord]) -> str:
     """The most that was at work before any run of a machine."""
     loads = (record.host.load for record in own if record.host and record.host.load)
     most = max((load.busy_cpus for load in loads if load.busy_cpus is not None), default=None)
-    if most is None:
-        return ""
-    busy = f"busy before {len(busy_runs(own))} of {counted(len(own), 'run')}"
-    return f"at most {number(most, 2)} CPUs at work; {busy}"
+    return "" if most is None else f"at most {number(most, 2)} CPUs at work, before any of {counted(len(own), 'run')}"
 
 
 # ------------------------------------------------------------------------------------------- software

@@ -31,7 +31,7 @@ from gpd.reports.grids import (
     step_grids,
     stream_grids,
 )
-from gpd.reports.host_grid import busy_runs, cpu_names, host_grid, software_grid
+from gpd.reports.host_grid import cpu_names, host_grid, software_grid
 from gpd.reports.method import method_lines
 from gpd.reports.node_findings import NODE_TITLE, node_section
 from gpd.reports.page import HTML, Headline, Notice, Page, Section, render
@@ -45,9 +45,9 @@ from gpd.reports.study_figures import (
 )
 from gpd.statistics.known import mean
 from gpd.statistics.saturation import find_saturation
-from gpd.tables import repeats
+from gpd.tables import disturbances, repeats
 from gpd.tables.collect import Tables
-from gpd.tables.columns import CLOCKS, ConfigurationRow, JobRow, RunRow, SampleRow
+from gpd.tables.columns import CLOCKS, ConfigurationRow, JobRow, SampleRow
 from gpd.tables.faults import DATA
 from gpd.text.formats import counted, listed, number, of_copies, of_reads, some
 from gpd.text.grid import Entry, Grid
@@ -146,7 +146,7 @@ def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Noti
     records, jobs = tables.records, tables.jobs
     outputs = [f"{output.kind} of {some(output.samples, MOST_NAMED)} ({output.pipeline})" for output in differing]
     broken = [job for job in jobs if job.binding_ok is False]
-    busy, bad = busy_runs(records), sorted({sample.sample for sample in tables.samples if sample.fault == DATA})
+    bad = sorted({sample.sample for sample in tables.samples if sample.fault == DATA})
     failed = sum(run.failed for run in tables.runs if run.counted or run.mode == STREAM)
     unfinished = len(tables.unfinished)
     last = {(job.run, job.rule, job.sample, job.unit, job.shard): job for job in jobs if not job.timed}
@@ -163,14 +163,12 @@ def _notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Noti
     )
     warnings = (
         *_mixtures(records),
-        _naming(f"The node was busy before the start of {counted(len(busy), 'run')}", busy),
+        *(f"{line}." for line in disturbances.lines(disturbances.in_figures(tables.runs))),
         _naming(
             "Bad data, for they fail wherever drawn, alone too", bad, ". Others took their place, where there were."
         ),
         f"{counted(failed, 'sample')} failed; see Failures." if failed else "",
         _naming(f"{counted(len(outside), 'job')} of no named step failed", outside),
-        _contention(jobs),
-        *_disturbances(tables.runs),
         f"{counted(unfinished, 'run')} did not end: in no figure; see Not finished." if unfinished else "",
         _naming("Cut off once or more, and run again from the start", tables.cut_off),
         _short_of_budget(tables),
@@ -211,36 +209,6 @@ def _mixtures(records: Sequence[RunRecord]) -> Iterator[str]:
 
 def _name(job: JobRow) -> str:
     return f"{job.rule} {job.sample or ''}".strip() + f" in {job.run}"
-
-
-def _contention(jobs: Iterable[JobRow]) -> str:
-    """Jobs whose CPUs other processes kept busy, and what these took."""
-    met = [job for job in jobs if job.cpu_contention]
-    if not met:
-        return ""
-    taken = {
-        "such processes": [job.other_cpu_s for job in met if job.other_cpu_s is not None],
-        "the hypervisor's other guests": [job.steal_s for job in met if job.steal_s is not None],
-    }
-    runs = list(dict.fromkeys(job.run for job in met))
-    took = listed(f"{whose} took {number(sum(values))} s" for whose, values in taken.items() if values)
-    return (
-        f"CPUs of {counted(len(met), 'job')} were kept busy by processes that are no job of ours, in "
-        f"{some(runs, MOST_NAMED)}{': ' if took else ''}{took}. Figures of these runs are too low."
-    )
-
-
-def _disturbances(runs: Iterable[RunRow]) -> Iterator[str]:
-    """What kept whole runs from the machine's full speed."""
-    every = list(runs)
-    whole = [run.run for run in every if run.cpu_contention and not run.jobs_with_contention]
-    quota = [f"{run.run} ({number(run.throttled_s)} s)" for run in every if run.throttled_s]
-    heat = [run.run for run in every if run.thermal_throttles]
-    paused = [f"{run.run} ({number(run.paused_s)} s)" for run in every if run.paused_s]
-    yield _naming(f"Others were at work on the CPUs of {counted(len(whole), 'run')}", whole)
-    yield _naming("A CPU quota held processes, over all CPUs for so long", quota)
-    yield _naming("Heat slowed the CPUs", heat)
-    yield _naming("Suspended for so long, which counts as work in the figures of", paused)
 
 
 def _sentence(text: str) -> str:

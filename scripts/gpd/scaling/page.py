@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import ALONE, FULL, WHOLE
 from gpd.reports.figures import STANDARD_ERRORS, Curve, CurvePoint, Drawing, draw_curves
-from gpd.reports.host_grid import busy_runs, host_grid, other_machines, software_grid
+from gpd.reports.host_grid import host_grid, other_machines, software_grid
 from gpd.reports.page import Notice, Page, Section
 from gpd.reports.study_figures import ReportFigure
 from gpd.scaling.profiles import Goal, by_step
 from gpd.scaling.results import Results
 from gpd.statistics.amdahl import LEAST_THREAD_COUNTS
+from gpd.tables import disturbances
 from gpd.tables.columns import ScalingConfiguration, ScalingFit
 from gpd.text.formats import counted, listed, number, some, with_error
 from gpd.text.grid import Entry, Grid, group
@@ -71,15 +72,7 @@ def _notices(results: Results) -> Iterator[Notice]:
         yield Notice("warning", f"In no figure, for not ended: {count}; see Not finished.")
     if broken := [run.run for run in runs if run.binding_ok is False]:
         yield Notice("error", f"Binding was broken in {some(broken, MOST_NAMED)}: jobs may have shared CPUs.")
-    if busy := busy_runs(results.records):
-        yield Notice("warning", f"The node was busy before the start of {some(busy, MOST_NAMED)}.")
-    if met := [run for run in runs if run.jobs_with_contention]:
-        taken = sum((run.other_cpu_s or 0) + (run.steal_s or 0) for run in met)
-        yield Notice(
-            "warning",
-            f"CPU contention by other processes in {some([run.run for run in met], MOST_NAMED)}: they took "
-            f"{number(taken)} CPU seconds on the CPUs of jobs, so that times there are too long.",
-        )
+    yield from (Notice("warning", f"{line}.") for line in disturbances.lines(run for run in runs if not run.warm_up))
     if others := other_machines(results.records):
         yield Notice("warning", others)
     kinds = {host.virtual_machine or "none" for record in results.records for host in record.machines}

@@ -83,6 +83,13 @@ JobsWithContention = Annotated[Count, means("Attempts on whose CPUs other proces
 OtherCpu = Annotated[Real, means("CPU time that other processes took on allocated CPUs.", "s")]
 Steal = Annotated[Real, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
 
+Disturbed = Annotated[
+    Text,
+    means(
+        "What kept it from the machine's full speed: load before its start, other processes, the hypervisor, waits for "
+        "CPUs of other jobs, quota, heat, pauses; empty: nothing that is known."
+    ),
+]
 
 Fraction = Annotated[float, means("Share of the reads of each sample that was measured; 1: all.")]
 SamplesPerGenome = Annotated[int, means("Samples that each genome of the pool stands for, as copies of its files.")]
@@ -269,6 +276,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     thermal_throttles: Annotated[Count, means("How often heat slowed its cores and packages; empty: not known.")]
     mhz_mean: Annotated[Real, means("What its CPUs ran at on average; empty: not known.", "MHz")]
     paused_s: Annotated[Real, means("How long it was suspended, or one of its jobs; empty: not known.", "s")]
+    disturbances: Disturbed
 
 
 class StreamRow(OfRun, frozen=True, kw_only=True):
@@ -430,6 +438,7 @@ class ScalingRun(Struct, frozen=True, kw_only=True):
     jobs_with_contention: JobsWithContention
     other_cpu_s: OtherCpu
     steal_s: Steal
+    disturbances: Disturbed
 
 
 class ScalingConfiguration(ScalingCurve, frozen=True, kw_only=True):

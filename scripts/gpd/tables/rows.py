@@ -26,6 +26,7 @@ from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.known import most_at_once, whole_sum
 from gpd.tables import streams
 from gpd.tables.columns import CONFIGURATION, ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
+from gpd.tables.disturbances import disturbances
 from gpd.tables.faults import COHORT_DATA, DATA
 from gpd.text.cpu_lists import count_cpus
 from gpd.text.formats import SECONDS_PER_DAY
@@ -239,6 +240,7 @@ def _run(
         split_jobs=_over_known(sum, attempts, "split"),
         jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
         paused_s=_longest([use.paused_s, *(attempt.paused_s for attempt in every)]),
+        disturbances=disturbances(record, every, attempts, makespan_s or record.wall_s),
     )
 
 

@@ -1,0 +1,110 @@
+"""What disturbed a run: what counts, from which threshold on, and its sentence. Pure.
+
+The row of a run has these sentences; terminal, reports, comparisons and the check of packages print them as they are.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpd.records.contention import OF_JOBS
+from gpd.records.host import Host
+from gpd.records.ledger import Attempt
+from gpd.records.machine_use import MachineUse
+from gpd.records.run import RunRecord
+from gpd.records.run_spec import STREAM
+from gpd.statistics.known import covered_s
+from gpd.tables.columns import RunRow, ScalingRun
+from gpd.text.cpu_lists import count_cpus
+from gpd.text.formats import counted, listed, number
+
+WAIT = 0.02  # of the makespan: jobs that waited longer for CPUs make it too long
+LEAST_WAIT_S = 1.0
+MOST_NAMED = 5  # runs
+SEPARATOR = "; "
+
+
+def disturbances(
+    record: RunRecord, every: Iterable[Attempt], timed: Sequence[Attempt], makespan_s: float
+) -> str | None:
+    """What kept a run from the machine's full speed, as sentences with amounts; None: nothing that is known.
+
+    `timed` are the attempts at its named steps; `makespan_s` of a stream is its wall time.
+    """
+    use = record.machine_use or MachineUse()
+    found = (
+        _load(record.host),
+        _others(use, timed),
+        waited(timed, makespan_s),
+        f"a CPU quota held processes for {number(use.throttled_s)} s" if use.throttled_s else "",
+        f"heat slowed its CPUs {counted(use.thermal_throttles, 'time')}" if use.thermal_throttles else "",
+        _paused(use, every),
+    )
+    return SEPARATOR.join(filter(None, found)) or None
+
+
+def _load(host: Host | None) -> str:
+    load = host.load if host else None
+    if load is None or not load.busy:
+        return ""
+    return f"{number(load.busy_cpus) or 'some'} CPUs were at work before its start"
+
+
+def _others(use: MachineUse, attempts: Sequence[Attempt]) -> str:
+    """Say what others took of its CPUs: during the run, or while its jobs held them."""
+    of_jobs = [_known_sum(one.other_cpu_s for one in attempts), _known_sum(one.steal_s for one in attempts)]
+    of_run = [use.other_cpu_s or 0.0, use.steal_s or 0.0]
+    had_s = sum(_cpus(one) * (one.own_s or 0.0) for one in attempts)
+    met = sum(one.cpu_contention is True for one in attempts)
+    if not (use.cpu_contention or met or (had_s and max(of_jobs) > OF_JOBS * had_s)):
+        return ""
+    taken = zip(("other processes", "the hypervisor"), of_run if use.cpu_contention else of_jobs, strict=True)
+    took = [f"{whose} took {number(taken_s)} s of its CPUs' time" for whose, taken_s in taken if taken_s]
+    return listed(took) or f"other processes were at work on the CPUs of {counted(met, 'job') if met else 'the run'}"
+
+
+def _cpus(attempt: Attempt) -> int:
+    """The CPUs that a job could run on; 0: not known."""
+    return count_cpus(attempt.cpus or attempt.cpus_allowed or attempt.cpus_seen or "")
+
+
+def _known_sum(values: Iterable[float | None]) -> float:
+    return sum(value for value in values if value is not None)
+
+
+def waited(attempts: Iterable[Attempt], makespan_s: float | None) -> str:
+    """Say how long jobs waited for CPUs, where that is a share of the makespan that matters."""
+    waited_s = waited_for_cpus_s(attempts)
+    if not makespan_s or waited_s <= max(LEAST_WAIT_S, WAIT * makespan_s):
+        return ""
+    return f"jobs waited {number(waited_s)} of its {number(makespan_s)} s for CPUs that other jobs held"
+
+
+def waited_for_cpus_s(attempts: Iterable[Attempt]) -> float:
+    """For how many seconds at least one job waited for its CPUs; that others ran meanwhile makes no difference.
+
+    Where jobs ran on several hosts, whose clocks differ: on the host where it was longest.
+    """
+    waits: dict[str | None, list[tuple[float, float]]] = {}
+    for each in attempts:
+        if each.start is not None:
+            start = each.start.timestamp()
+            waits.setdefault(each.host, []).append((start - (each.wait_s or 0.0), start))
+    return max(map(covered_s, waits.values()), default=0.0)
+
+
+def _paused(use: MachineUse, attempts: Iterable[Attempt]) -> str:
+    paused_s = max([use.paused_s or 0.0, *(one.paused_s or 0.0 for one in attempts)])
+    return f"suspended for {number(paused_s)} s" if paused_s else ""
+
+
+def in_figures(runs: Iterable[RunRow]) -> list[RunRow]:
+    """The runs that figures are of: warm-ups, the search and samples alone are not."""
+    return [run for run in runs if run.counted or run.mode == STREAM]
+
+
+def lines(runs: Iterable[RunRow] | Iterable[ScalingRun]) -> Iterator[str]:
+    """What a reader has to know of these runs, a line each; how many more there are in the last."""
+    every = list(runs)
+    disturbed = [f"{run.run} was disturbed: {run.disturbances}" for run in every if run.disturbances]
+    yield from disturbed[:MOST_NAMED]
+    if (more := len(disturbed) - MOST_NAMED) > 0:
+        yield f"{counted(more, 'more run')} of {len(every):,} disturbed: column disturbances of tables/runs.tsv"
