@@ -128,7 +128,7 @@ def failure_table(failures: Iterable[Failure]) -> Table:
     rows = (
         (one.rule, one.sample, brief(": ".join(filter(None, (one.cause, one.message)))), one.log) for one in failures
     )
-    return rich_table(Grid("Failed", ("step", "sample", "cause", "log"), (group(rows),), figures=False))
+    return rich_table(Grid("Failed", ("step", "sample", "cause", "log"), (group(rows),), numeric=False))
 
 
 def unfinished_lines(summary: Summary) -> list[str]:

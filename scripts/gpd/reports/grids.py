@@ -5,25 +5,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import ALTERNATIVES, PIPELINES, in_order
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import CLUSTER, MODES, CurveKey
 from gpd.statistics.estimates import Estimate
 from gpd.tables import search
 from gpd.tables.collect import Tables
-from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StreamRow, SummaryRow
-from gpd.tables.faults import COHORT_DATA, DATA, LOAD
-from gpd.text.formats import TimeUnit, counted, listed, number, of_copies, of_reads, some, unit_for, with_error
+from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, StreamRow, SummaryRow
+from gpd.text.formats import TimeUnit, counted, listed, number, of_copies, of_reads, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
 
 SECONDS_PER_HOUR = 3600
 WIDEST = 9  # columns that fit a printed page; past that a table goes on in another
-MOST_FAILURES = 100
 NOT_RUN = "not run"
-SHORT_DIGEST = 12
-FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
-MOST_RUNS = 4
 INTERVALS = "mean \u00b1 95% half-width over repeats"
 FEW = {  # repeats
     1: "one repeat, so no interval is known.",
@@ -356,21 +350,6 @@ def _in_brackets(value: float | None) -> str:
     return "" if value is None else f"({number(value)})"
 
 
-# ------------------------------------------------------------------------------------------- failures
-
-
-def failure_grid(samples: Iterable[SampleRow]) -> Grid | None:
-    """The samples that failed, with step, cause, message and log; warm-ups too. None where none did."""
-    failed = [sample for sample in samples if not sample.succeeded]
-    heads = ("sample", "run", "step", "cause", "fault", "message", "log")
-    rows = [
-        (one.sample, one.run, one.failed_step, one.cause, FAULTS[one.fault], one.message, one.log)
-        for one in failed[:MOST_FAILURES]
-    ]
-    texts = [[text or "" for text in row] for row in rows]
-    return Grid("Samples that failed", heads, (group(texts),), figures=False) if texts else None
-
-
 # ------------------------------------------------------------------------------------------ continued runs
 
 
@@ -383,22 +362,3 @@ def continued_grid(runs: Iterable[RunRow]) -> Grid | None:
     ]
     heads = ("continued run", "starts", "succeeded", "CPU s")
     return Grid("Continued after they were cut off, in no mean", heads, (group(texts),)) if texts else None
-
-
-# ------------------------------------------------------------------------------------------ agreement
-
-
-def disagreement_grid(differing: Iterable[Disagreement]) -> Grid:
-    """Each result of an output that differs, with the runs that came to it."""
-    rows = [
-        (", ".join(output.samples), output.pipeline, output.kind, short(digest), some(runs, MOST_RUNS))
-        for output in differing
-        for digest, runs in output.digests.items()
-    ]
-    return Grid(
-        "Outputs that differ", ("sample", "pipeline", "output", "digest", "runs"), (group(rows),), figures=False
-    )
-
-
-def short(digest: str) -> str:
-    return digest[:SHORT_DIGEST]

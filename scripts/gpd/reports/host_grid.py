@@ -8,8 +8,7 @@ from dataclasses import fields, replace
 
 from gpd.records.host import FileSystem, Host, machine_differences
 from gpd.records.run import RunRecord
-from gpd.reports.grids import short
-from gpd.text.formats import counted, number, some
+from gpd.text.formats import counted, number, short, some
 from gpd.text.grid import Grid, group
 
 MIB_PER_GIB, MHZ_PER_GHZ = 1024, 1000
@@ -66,7 +65,7 @@ def host_grid(records: Iterable[RunRecord]) -> Grid | None:
     texts["load before the start"] = [_load(own) for _, own in found]
     rows = [(name, *own) for name, own in texts.items() if any(own)]
     heads = ("machine", *(host.hostname or "unnamed" for host, _ in found))
-    return Grid("Machines", heads, (group(rows),), figures=False) if rows else None
+    return Grid("Machines", heads, (group(rows),), numeric=False) if rows else None
 
 
 def other_machines(records: Iterable[RunRecord]) -> str:
@@ -135,7 +134,7 @@ def software_grid(records: Sequence[RunRecord]) -> Grid | None:
     versions = [_software([r for r in records if r.spec.pipeline == pipeline]) for pipeline in pipelines]
     names = dict.fromkeys(name for values in versions for name in values)
     rows = [(name, *(some(values.get(name, []), MOST_SHOWN) for values in versions)) for name in names]
-    return Grid("Software", ("software", *pipelines), (group(rows),), figures=False) if rows else None
+    return Grid("Software", ("software", *pipelines), (group(rows),), numeric=False) if rows else None
 
 
 def _binding(record: RunRecord) -> str:

@@ -42,7 +42,7 @@ def sizing_grid(sizings: Sequence[Sizing]) -> Grid:
         caption=f"{demand.genomes_per_week:,.4g} genomes a week at {demand.depth:g}x",
         heads=("", *(f"{one.machine.name}{', extrapolated' * one.at.extrapolated}" for one in sizings), "how"),
         groups=(Group(tuple(rows)),),
-        figures=False,
+        numeric=False,
     )
 
 
@@ -67,5 +67,5 @@ def source_grid(sizings: Sequence[Sizing], sources: Sequence[CoreHours]) -> Grid
             *(f"{one.machine.name}: {conditions}" for one, conditions in zip(sizings, at, strict=True)),
             *(f"{one.source}: {one.conditions}. What does not follow: {one.does_not_follow}" for one in sources),
         ),
-        figures=False,
+        numeric=False,
     )

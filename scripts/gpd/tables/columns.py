@@ -69,7 +69,7 @@ MachineNumber = Annotated[
 ]
 FailedForData = Annotated[int, means("Of these, those that failed for bad data.", "samples")]
 
-RunName = Annotated[str, means("The run: one configuration of the study's grid, one repeat of it, one folder.")]
+RunName = Annotated[str, means("The run: one configuration of the study, one repeat of it, one folder.")]
 Repeat = Annotated[
     int, means("Which repeat, from 1; 0: a warm-up, one of a search, or a sample alone to be looked at.")
 ]
@@ -466,6 +466,7 @@ class ScalingFit(ScalingCurve, frozen=True, kw_only=True):
     """Amdahl's law for a curve."""
 
     thread_counts: Annotated[int, means("Thread counts that were measured; two meet the law exactly, without errors.")]
+    times: Annotated[int, means("Runs that it was fitted to.", "runs")]
     t1_s: Annotated[Real, means("Time of one thread by Amdahl's law, fitted to step_s of all repeats.", "s")]
     t1_se: Annotated[Real, means("Its standard error; empty: fewer than three thread counts.", "s")]
     serial_fraction: Annotated[Real, means("The part of one thread's time that no further thread shortens.")]

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 DIGITS = 3  # of a figure without an error, at least
 MOST_DECIMALS = 6
+SHORT_DIGEST = 12
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 PLUS_MINUS = "\u00b1"
 
@@ -98,10 +99,20 @@ def some(words: Sequence[str], most: int) -> str:
     return listed(words) if len(words) <= most else f"{', '.join(words[:most])} and {len(words) - most:,} more"
 
 
+def sentence(text: str) -> str:
+    """Text with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def brief(text: str, most: int = 400) -> str:
     """Both ends of a text that is longer than `most` characters, as one that names a hundred files is."""
     half = most // 2
     return text if len(text) <= most else f"{text[:half]} ... ({len(text) - 2 * half:,} characters) ... {text[-half:]}"
+
+
+def short(digest: str) -> str:
+    """As many characters of a digest as tell it apart."""
+    return digest[:SHORT_DIGEST]
 
 
 def visible(text: str) -> str:

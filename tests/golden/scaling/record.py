@@ -67,7 +67,7 @@ def specs() -> list[RunSpec]:
             for threads in (1, *options.threads)
         }
         steps = [step for step in plan.steps_of(planned, (SAMPLE,), CONFIG) if step.name in options.steps]
-        found += plan.grid(options, steps, NODE, "scaling")[0]
+        found += plan.specs(options, steps, NODE, "scaling")[0]
     return found
 
 
