@@ -17,7 +17,7 @@ from gpd.records.ledger import Attempt
 from gpd.records.machine_use import MachineUse
 from gpd.tables import collect
 from gpd.tables.columns import RunRow
-from gpd.tables.disturbances import MOST_NAMED, disturbances, in_figures, lines
+from gpd.tables.disturbances import MOST_NAMED, disturbances, in_means, lines
 
 STUDY = recorded_studies.study()
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -85,11 +85,11 @@ def test_the_first_runs_are_named_and_the_others_counted():
 def test_terminal_page_comparison_and_package_say_the_same(tmp_path):
     folder = shutil.copytree(STUDY, tmp_path / "study")
     tables = collect.collect(folder)
-    told = list(lines(in_figures(tables.runs)))
+    told = list(lines(in_means(tables.runs)))
     assert told == ["tuxedo-n2-shared-compact-r1 was disturbed: 0.900 CPUs were at work before its start"]
     done = CliRunner().invoke(app, ["report", str(folder)])
     assert set(told) <= set(done.stdout.splitlines())
     assert f"{told[0]}." in (folder / "report.html").read_text()
-    assert f"study: {told[0]}" in also_different.disturbances("study", in_figures(tables.runs))
+    assert f"study: {told[0]}" in also_different.disturbances("study", in_means(tables.runs))
     found = {verdict.check: verdict for verdict in checks.judge(evidence.gather(pack.make(folder)))}
     assert found["quiet"].why == (told[0].replace(" was disturbed", ""),)

@@ -222,7 +222,7 @@ def nodes_grid(pipeline: str, configurations: Iterable[ConfigurationRow]) -> Gri
 
 # --------------------------------------------------------------------------------------- configurations by N
 
-CONFIGURATION_FIGURES = {
+CONFIGURATION_COLUMNS = {
     "genomes/day": "genomes_per_day",
     "30x human/day": "human_30x_per_day",
     "makespan, s": "makespan_s",
@@ -234,26 +234,26 @@ def configurations_grid(curve_key: CurveKey, configurations: Iterable[Configurat
     """What a curve came to, a row an N: means over its repeats with their intervals."""
     shares = ["of as many single nodes"] if curve_key.mode == CLUSTER else []
     own = configurations_of(curve_key, configurations)
-    figures = _figures(own)
+    columns = _columns(own)
     rows: list[tuple[str | Entry, ...]] = [
         (
             *(str(configuration.n), str(configuration.repeats), _failed_of(configuration)),
-            *(mean_entry(getattr(configuration, name)) for name in figures.values()),
+            *(mean_entry(getattr(configuration, name)) for name in columns.values()),
             *(_share(configuration.node_efficiency) for _ in shares),
         )
         for configuration in own
     ]
     caption = f"{curve_key.pipeline}, {label(curve_key)}: {INTERVALS}{measured_on(own)}"
-    return Grid(caption, ("N", "runs", "failed", *figures, *shares), (group(rows),), few_repeats(own), words=0)
+    return Grid(caption, ("N", "runs", "failed", *columns, *shares), (group(rows),), few_repeats(own), words=0)
 
 
-def _figures(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:
-    """The figures of a curve by their heads: of parts of genomes' reads, or of others, no genomes."""
+def _columns(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:
+    """The columns of a curve by their heads: of parts of genomes' reads, or of others, no genomes."""
     parts = any(one.fraction < 1 or one.pipeline not in PIPELINES for one in configurations)
     human = any(configuration.human_30x_per_day.mean is not None for configuration in configurations)
     return {
         "samples/day" if parts and head == "genomes/day" else head: name
-        for head, name in CONFIGURATION_FIGURES.items()
+        for head, name in CONFIGURATION_COLUMNS.items()
         if human or name != "human_30x_per_day"
     }
 

@@ -21,7 +21,7 @@ def headline(pipeline: str, tables: Tables) -> Headline:
     """The curve whose best N gives the most genomes a day: one in which no sample failed, where there is any.
 
     The best N is that of its saturation point, as everywhere. A sample that fails early frees the machine for the
-    others, so that a figure with failures is not one of N samples.
+    others, so that a mean with failures is not one of N samples.
     """
     configurations = [
         configuration
@@ -108,7 +108,7 @@ def _scale(pipeline: str, gigabases: float | None, fraction: float) -> str:
     if fraction < 1:
         return f"Measured {of_reads(fraction)}: what whole samples would take does not follow."
     if gigabases is None:
-        return "What a sample holds is not known, so this can't be set against other figures."
+        return "What a sample holds is not known, so this can't be set against other results."
     if not PIPELINES[pipeline].genomes:
         return "Samples are RNA-Seq libraries of this study; libraries of another size take another time."
     share = gigabases / HUMAN_30X_GIGABASES

@@ -1,6 +1,6 @@
 """The machines and the software of a study, as tables of a report, from the records of its runs. Pure.
 
-They have what a reader must know to place a figure. Names of folders and mounts are not: they say nothing of speed.
+They have what a reader must know to place a result. Names of folders and mounts are not: they say nothing of speed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What must be known before any figure of a report is used: what breaks figures, and what weakens them. Pure."""
+"""What must be known before any number of a report is used: what breaks it, and what weakens it. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -37,13 +37,13 @@ def notices(tables: Tables, differing: Sequence[Disagreement]) -> Iterator[Notic
     )
     warnings = (
         *_mixtures(records),
-        *(f"{line}." for line in disturbances.lines(disturbances.in_figures(tables.runs))),
+        *(f"{line}." for line in disturbances.lines(disturbances.in_means(tables.runs))),
         _naming(
             "Bad data, for they fail wherever drawn, alone too", bad, ". Others took their place, where there were."
         ),
         f"{counted(failed, 'sample')} failed; see Failures." if failed else "",
         _naming(f"{counted(len(outside), 'job')} of no named step failed", outside),
-        f"{counted(unfinished, 'run')} did not end: in no figure; see Not finished." if unfinished else "",
+        f"{counted(unfinished, 'run')} did not end: in no mean; see Not finished." if unfinished else "",
         _naming("Cut off once or more, and run again from the start", tables.cut_off),
         _short_of_budget(tables),
         *(map(sentence, doubts([(record.spec.name, record) for record in records])) if records else ()),

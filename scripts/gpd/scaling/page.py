@@ -37,7 +37,7 @@ METHOD = (
     "Efficiency = T(1) / (n x T(n)) of the step's mean wall time, at the same binding and occupancy; in brackets its "
     "95% confidence interval.",
     "Errors are half-widths of 95% intervals of the mean over repeats: Student's t (n - 1 degrees of freedom) x sample "
-    "standard deviation / square root of n. Warm-ups are in no figure, and the order of runs within a repeat was "
+    "standard deviation / square root of n. Warm-ups are in no mean, and the order of runs within a repeat was "
     "shuffled by the seed.",
     "Amdahl's law, T(n) = T(1) x (s + (1 - s) / n), is fitted to the wall times of all repeats (least squares of "
     "relative errors); its 95% interval says how well these times fix s if the law is the step's, not that it is.",
@@ -74,7 +74,7 @@ def _notices(results: Results) -> Iterator[Notice]:
     runs = results.runs
     if results.unfinished:
         count = counted(len(results.unfinished), "run")
-        yield Notice("warning", f"In no figure, for not ended: {count}; see Not finished.")
+        yield Notice("warning", f"In no mean, for not ended: {count}; see Not finished.")
     if broken := [run.run for run in runs if run.binding_ok is False]:
         yield Notice("error", f"Binding was broken in {some(broken, MOST_NAMED)}: jobs may have shared CPUs.")
     yield from (Notice("warning", f"{line}.") for line in disturbances.lines(run for run in runs if not run.warm_up))

@@ -15,7 +15,7 @@ from gpd.statistics.saturation import Observation
 
 @dataclass(frozen=True)
 class Range:
-    """A figure with its 95% interval; the interval is None where runs do not tell it."""
+    """A value with its 95% interval; the interval is None where runs do not tell it."""
 
     mid: float
     low: float | None = None
@@ -41,7 +41,7 @@ class Range:
 
     @property
     def worst(self) -> float:
-        """Its upper end; where that is not known, the figure."""
+        """Its upper end; where that is not known, the value."""
         return self.mid if self.high is None else self.high
 
     def each(self, change: Callable[[float], float]) -> "Range":

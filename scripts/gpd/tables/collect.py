@@ -76,7 +76,7 @@ class Tables:
 
     @cached_property
     def summary(self) -> Sequence[SummaryRow]:
-        """Every figure over the repeats of each configuration, of each step and of all together."""
+        """Every mean over the repeats of each configuration, of each step and of all together."""
         return over_repeats.summary(self.configurations, self.runs, self.steps)
 
     def frame(self, table: str) -> pd.DataFrame:
@@ -140,7 +140,7 @@ def read_runs(study: Path, check_clocks: bool = True) -> tuple[list[Run], tuple[
 
 
 def one_machine(study: Path, tables: Tables) -> Tables:
-    """The tables of a study, whose figures are means over its runs. Raises CollectError where they are of several."""
+    """The tables of a study, whose values are means over its runs. Raises CollectError where they are of several."""
     if found := machine_differences(record.host for record in tables.records if record.host):
         raise CollectError(f"{study}: its runs ran on different machines: {found}: give each a study of its own")
     return tables

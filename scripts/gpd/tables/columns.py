@@ -107,9 +107,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
     n: SamplesAtOnce
     repeat: Repeat
     warm_up: WarmUp
-    seeking: Annotated[
-        bool, means("Whether it sought the N to measure, with one run each; such runs are in no figure.")
-    ]
+    seeking: Annotated[bool, means("Whether it sought the N to measure, with one run each; such runs are in no mean.")]
     counted: Annotated[
         bool, means("In statistics: no warm-up, search, sample alone, first draw, stream, continued run.")
     ]
@@ -203,7 +201,7 @@ HUMAN = means(
 )
 MAKESPAN = means(
     "First start of a step's job to the last end, reference and QC outside; in mode cluster and over hosts wall_s; "
-    "empty: a stream, whose figures are in streams.",
+    "empty: a stream, whose row is in streams.",
     "s",
 )
 CPU_UTILISATION = means("CPU time of the tools / (usable threads x makespan).")
@@ -328,7 +326,7 @@ class ConfigurationRow(Struct, frozen=True, kw_only=True):
     fraction: Fraction
     samples_per_genome: SamplesPerGenome
     repeats: Annotated[int, means("Repeats that ended and count.", "runs")]
-    continued: Annotated[int, means("Repeats that were cut off and continued: in no figure.", "runs")]
+    continued: Annotated[int, means("Repeats that were cut off and continued: in no mean.", "runs")]
     failed: Annotated[int, means("Samples that failed, over all repeats.", "samples")]
     failed_data: FailedForData
     genomes_per_day: Annotated[Estimate, GENOMES]
@@ -355,7 +353,7 @@ CONFIGURATION = (  # what repeats that are pooled share
 
 
 class SummaryRow(Struct, frozen=True, kw_only=True):
-    """A figure of a configuration over its repeats: of one step, or of all together."""
+    """A quantity of a configuration over its repeats: of one step, or of all together."""
 
     study: StudyName
     pipeline: PipelineName
@@ -384,7 +382,7 @@ class SummaryRow(Struct, frozen=True, kw_only=True):
 
     @property
     def estimate(self) -> Estimate:
-        """The figure with its errors."""
+        """The mean with its errors."""
         return Estimate(self.repeats, self.mean, self.sd, self.se)
 
 

@@ -96,8 +96,8 @@ def _paused(use: MachineUse, attempts: Iterable[Attempt]) -> str:
     return f"suspended for {number(paused_s)} s" if paused_s else ""
 
 
-def in_figures(runs: Iterable[RunRow]) -> list[RunRow]:
-    """The runs that figures are of: warm-ups, the search and samples alone are not."""
+def in_means(runs: Iterable[RunRow]) -> list[RunRow]:
+    """The runs that means are of: warm-ups, the search and samples alone are not."""
     return [run for run in runs if run.counted or run.mode == STREAM]
 
 

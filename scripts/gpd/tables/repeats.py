@@ -1,7 +1,7 @@
-"""How often a configuration is measured: so many times, or until its figure is known well enough. Pure.
+"""How often a configuration is measured: so many times, or until its mean is known well enough. Pure.
 
 The error is the half-width of the mean's 95% confidence interval by Student's t, not its standard error: of three
-repeats the one is 4.3 times the other. A rule that looks at the figure before it stops flatters its error a little: it
+repeats the one is 4.3 times the other. A rule that looks at the mean before it stops flatters its error a little: it
 stops where chance made the spread small. LEAST repeats at the least keep that small, and every repeat counts, whatever
 it came to.
 """
@@ -25,7 +25,7 @@ def relative(mean: float | None, half_width: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class RepeatStats:
-    """What the repeats of a configuration came to: how many have ended, the mean figure, and the half-width of its 95%
+    """What the repeats of a configuration came to: how many have ended, the mean, and the half-width of its 95%
     confidence interval. Those that were `continued` have ended beside them, and are in neither."""
 
     ended: int = 0
@@ -34,8 +34,8 @@ class RepeatStats:
     continued: int = 0
 
     @classmethod
-    def of(cls, ended: int, figure: Estimate, continued: int = 0) -> "RepeatStats":
-        return cls(ended, figure.mean, figure.half_width(), continued)
+    def of(cls, ended: int, daily: Estimate, continued: int = 0) -> "RepeatStats":
+        return cls(ended, daily.mean, daily.half_width(), continued)
 
     @property
     def done(self) -> int:

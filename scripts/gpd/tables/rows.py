@@ -1,6 +1,6 @@
 """Rows of a study's tables, from its records: jobs, samples, steps and run of a run, configurations over runs. Pure.
 
-Here is every figure of a study computed. A sum leaves out what is not known: nobody measured an attempt that was killed
+Here is every value of a study computed. A sum leaves out what is not known: nobody measured an attempt that was killed
 together with its launcher.
 """
 
@@ -194,7 +194,7 @@ def _run(
     every, attempts = [attempt for _, attempt in jobs], [attempt for _, attempt in timed]
     whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     makespan_s = span_s(attempts) if run.one_clock else record.wall_s
-    if run.spec.stream or record.continued:  # whose start and end are in no figure
+    if run.spec.stream or record.continued:  # whose start and end are in no mean
         makespan_s = None
     threads = usable_threads(record, every)
     sums = {name: _over_known(fsum, attempts, name) for name in SUMMED}
