@@ -20,7 +20,7 @@ def sessions(records: Iterable[RunRecord]) -> int:
 
 
 def _nodes(records: Iterable[RunRecord]) -> int:
-    return len({host.hostname for record in records for host in record.machines})
+    return len({host.hostname for record in records for host in record.machines}) or 1
 
 
 def one_node(records: Iterable[RunRecord]) -> bool:
@@ -33,6 +33,6 @@ def scope(records: Iterable[RunRecord]) -> str:
     every = list(records)
     nodes = _nodes(every)
     times = sessions(every)
-    where = f"Runs of {counted(nodes, 'node')} in {counted(times, 'session')} (within an hour of each other)"
+    where = f"Runs of {counted(nodes, 'node')} in {counted(times, 'session')} (runs within an hour of each other)"
     unknown = [*(["another node of this type"] if nodes < 2 else []), *(["another day"] if times < 2 else [])]
     return f"{where}: errors are of repeats there, and say nothing of {listed(unknown)}." if unknown else f"{where}."
