@@ -2,7 +2,7 @@
 
 import csv
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,8 +18,6 @@ from gpd.pipelines import ALTERNATIVES
 from gpd.tables.summary import Failure, Summary
 from gpd.text.formats import brief, some
 from gpd.text.grid import Grid, group, rich_table
-from gpd.truth.calls import Comparison
-from gpd.truth.expression import ExpressionComparison
 
 MOST_SAMPLES = 4
 MOST_NAMED = 20
@@ -143,26 +141,3 @@ def unfinished_lines(summary: Summary) -> list[str]:
             f", held up by {some(failed, MOST_NAMED)} (failed_samples in the config says whether others go on without)"
         )
     return [f"not finished: {some(names, MOST_NAMED)}: before {step}{held_up}" for step, names in waiting.items()]
-
-
-def truth_table(comparisons: Sequence[Comparison]) -> Table:
-    """Calls against truth, a row a sample and kind of variant."""
-    rows = [
-        (
-            *(comparison.sample, kind),
-            *map(str, (counts.true_positives, counts.false_positives, counts.false_negatives)),
-            *("" if share is None else f"{share:.4f}" for share in (counts.recall, counts.precision)),
-        )
-        for comparison in comparisons
-        for kind, counts in (("SNP", comparison.snp), ("indel", comparison.indel))
-    ]
-    heads = ("sample", "kind", "found", "false", "missed", "recall", "precision")
-    return rich_table(Grid("Filtered calls against the simulated truth", heads, (group(rows),), words=2))
-
-
-def expression_table(comparison: ExpressionComparison) -> Table:
-    """Significant genes against the simulated changes."""
-    heads = ("changed 4 fold or more", "found", "missed", "false", "significant in all")
-    counts = (comparison.strong, comparison.found, comparison.missed, comparison.false)
-    row = (*(str(len(names)) for names in counts), str(comparison.significant))
-    return rich_table(Grid("Significant genes against the simulated truth", heads, (group([row]),), words=0))
