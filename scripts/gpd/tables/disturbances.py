@@ -5,7 +5,6 @@ The row of a run has these sentences; terminal, reports, comparisons and the che
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpd.records.contention import OF_JOBS
 from gpd.records.host import Host
 from gpd.records.ledger import Attempt
 from gpd.records.machine_use import MachineUse
@@ -18,6 +17,7 @@ from gpd.text.formats import counted, listed, number
 
 WAIT = 0.02  # of the makespan: jobs that waited longer for CPUs make it too long
 LEAST_WAIT_S = 1.0
+OF_JOBS = 0.05  # of the time of the CPUs of all jobs of a run together: what others took beyond it
 MOST_NAMED = 5  # runs
 SEPARATOR = "; "
 
