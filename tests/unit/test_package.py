@@ -514,7 +514,7 @@ def busy(run):
         (
             "quiet",
             {"of_job": lambda line, _: line | {"cpu_contention": True}},
-            "other processes were at work on the CPUs of",
+            "other processes",
         ),
         ("quiet", {"of_job": lambda line, _: line | {"other_cpu_s": 0.5 * line["wall_s"]}}, "other processes took"),
         ("quiet", {"of_job": lambda line, _: line | {"paused_s": 30.0}}, "suspended for 30.0 s"),

@@ -23,7 +23,7 @@ from gpd.comparison.results import curves_of, study_side
 from gpd.pipelines import PIPELINES
 from gpd.records.host import Load
 from gpd.records.run_spec import CurveKey
-from gpd.reports import figures, report, study_figures
+from gpd.reports import looks, report, study_figures
 from gpd.reports.page import HTML
 from gpd.reports.report import find
 from gpd.statistics.estimates import Estimate
@@ -456,10 +456,10 @@ def test_a_allocation_is_drawn_once_over_each_run_of_neighbours(cpus):
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_steps_are_told_apart_and_their_numbers_can_be_read(pipeline):
-    looks = [figures.STEP_LOOKS[step] for step in PIPELINES[pipeline].steps]
-    assert len(set(looks)) == len(looks)
-    for colour, _ in looks:
-        ink = "#ffffff" if colour in figures.DARK else "#000000"
+    of_steps = [looks.STEP_LOOKS[step] for step in PIPELINES[pipeline].steps]
+    assert len(set(of_steps)) == len(of_steps)
+    for colour, _ in of_steps:
+        ink = "#ffffff" if colour in looks.DARK else "#000000"
         light, dark = sorted((luminance(ink), luminance(colour)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 3  # WCAG 2.1, 1.4.11
 

@@ -49,7 +49,7 @@ def made_up(*gigabases_a_day, **fields):
     measured = tuple(
         Measured(n, 93.0, Range(each, 0.9 * each, 1.1 * each)) for n, each in enumerate(gigabases_a_day, 1)
     )
-    return Machine("made up", "study", (), None, 4, measured, **fields)
+    return Machine("made up", "study", (), 4, measured, **fields)
 
 
 def shown(*words):
@@ -84,7 +84,7 @@ def test_terminal_page_and_json_have_the_same_lines(machines):
 
 
 def test_report_and_size_have_the_same_figures_for_the_same_n(tmp_path):
-    """The table `summary` of the report, by hand for N = 2, and what `gpd size` says at each N it may use."""
+    """The table `summary` of the report, and what `gpd size` says at each N that it may use."""
     folder = shutil.copytree(STUDY, tmp_path / "study")
     assert CliRunner().invoke(app, ["report", str(folder)]).exit_code == 0
     summary = pd.read_csv(folder / "tables" / "summary.tsv", sep="\t")

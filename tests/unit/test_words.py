@@ -48,6 +48,7 @@ OTHERWISE = {
         "resources/demo/tuxedo/": "cell line",
         "tests/unit/test_docs.py": "first_cells",
     },
+    r"sittings?": {"scripts/gpd/records/decoding.py": "EARLIER"},
     r"bundles?": {
         "": r"max[-_]bundle[-_]frags|git bundle",
         "docs/how-to/references.md": r"GATK's resource bundle|those of the bundle",

@@ -151,7 +151,7 @@ def _drawing(
 ) -> Drawing:
     means = [(label, [(row.threads, getattr(row, column)) for row in own]) for label, own in curves]
     known = [(label, [(threads, one) for threads, one in own if one.mean is not None]) for label, own in means]
-    drawn = [Curve(label, tuple(CurvePoint.of(*point) for point in own)) for label, own in known if own]
+    drawn = [Curve(label, tuple(CurvePoint.of(*one) for one in own)) for label, own in known if own]
     return draw_curves(name, title, drawn, unit, x_label=THREADS)
 
 

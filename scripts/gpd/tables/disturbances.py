@@ -101,7 +101,7 @@ def in_means(runs: Iterable[RunRow]) -> list[RunRow]:
     return [run for run in runs if run.counted or run.mode == STREAM]
 
 
-def lines(runs: Iterable[RunRow] | Iterable[ScalingRun]) -> Iterator[str]:
+def lines(runs: Iterable[RunRow | ScalingRun]) -> Iterator[str]:
     """What a reader has to know of these runs, a line each; how many more there are in the last."""
     every = list(runs)
     disturbed = [f"{run.run} was disturbed: {run.disturbances}" for run in every if run.disturbances]

@@ -190,7 +190,7 @@ def _run(
     jobs: Sequence[Job],
     timed: Sequence[Job],
 ) -> RunRow:
-    record = run.record
+    record, use = run.record, run.record.machine_use or MachineUse()
     every, attempts = [attempt for _, attempt in jobs], [attempt for _, attempt in timed]
     makespan_s = span_s(attempts) if run.one_clock else record.wall_s
     if run.spec.stream or record.continued:  # whose start and end are in no mean
@@ -202,7 +202,7 @@ def _run(
         **key,
         **sums,
         **daily,
-        **_of_machine(record),
+        **_of_machine(record, use),
         **{name: getattr(record, name) for name in OF_RECORD},
         machine=machine,
         cores=run.spec.cores,
@@ -225,7 +225,7 @@ def _run(
         binding_ok=_over_known(all, attempts, "binding_ok"),
         split_jobs=_over_known(sum, attempts, "split"),
         jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
-        paused_s=most([record.machine_use and record.machine_use.paused_s, *(one.paused_s for one in every)]),
+        paused_s=most([use.paused_s, *(attempt.paused_s for attempt in every)]),
         disturbances=disturbances(record, every, attempts, makespan_s or record.wall_s),
     )
 
@@ -248,9 +248,8 @@ def _daily(run: Run, outcomes: Sequence[Outcome], makespan_s: float | None) -> d
     }
 
 
-def _of_machine(record: RunRecord) -> dict[str, Any]:
+def _of_machine(record: RunRecord, use: MachineUse) -> dict[str, Any]:
     """What a run was on, and what that did meanwhile."""
-    use = record.machine_use or MachineUse()
     return {
         "host": ", ".join(filter(None, (machine.hostname for machine in record.machines))) or None,
         "sku": record.host.sku if record.host else None,
