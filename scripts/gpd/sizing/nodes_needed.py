@@ -124,7 +124,7 @@ class Sizing:
         if self.at.extrapolated:
             sizes = f"{number(self.at.gigabases)} to {number(self.demand.gigabases)} Gb a sample"
             return (
-                f"EXTRAPOLATED from {sizes}, as if time and disk grew as gigabases do: how far off that is"
+                f"EXTRAPOLATED from {sizes}, as if time and disk grew as gigabases do: how far off"
                 " is not known, so it has no intervals and no memory"
             )
         if self.at.gigabases * ALIKE <= self.demand.gigabases:
