@@ -42,7 +42,7 @@ def test_a_figure_of_a_run_that_waited_long_is_qualified():
     jobs = [attempt("A", 0, 77, 0.0), attempt("B", 100, 77, 50.0)]
     summary = summarize(jobs, ["map"])
     last = run_display.throughput_lines(summary, waited(jobs, summary.makespan_s))[-1]
-    assert last.startswith("jobs waited 50.0 of its 177 s for CPUs that other jobs held: this is no figure of")
+    assert last.startswith("jobs waited 50.0 of its 177 s for CPUs that other runs held: this is no figure of")
     assert waited([attempt("A", 0, 77, 0.0), attempt("B", 100, 77, 3.0)], 177.0) == ""
 
 

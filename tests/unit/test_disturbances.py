@@ -17,7 +17,7 @@ from gpd.records.ledger import Attempt
 from gpd.records.machine_use import MachineUse
 from gpd.tables import collect
 from gpd.tables.columns import RunRow
-from gpd.tables.disturbances import MOST_NAMED, disturbances, in_means, lines
+from gpd.tables.disturbances import MOST_NAMED, disturbances, in_means, lines, waited
 
 STUDY = recorded_studies.study()
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -33,7 +33,7 @@ def attempt(wait_s=0.0, **others):
 
 def found(job=None, **told):
     jobs = [job or attempt()]
-    return disturbances(replace(run_record({}), **told), jobs, jobs, MAKESPAN_S)
+    return disturbances(replace(run_record({}), **told), jobs, jobs, MAKESPAN_S, 2)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def found(job=None, **told):
     [
         (attempt(), {}, None),
         (attempt(wait_s=0.9), {}, None),
-        (attempt(wait_s=4.0), {}, "jobs waited 4.00 of its 47.0 s for CPUs that other jobs held"),
-        (attempt(wait_s=6.0), {}, "jobs waited 6.00 of its 47.0 s for CPUs that other jobs held"),
+        (attempt(wait_s=4.0), {}, "jobs waited 4.00 of its 47.0 s for CPUs that other runs held"),
+        (attempt(wait_s=6.0), {}, "jobs waited 6.00 of its 47.0 s for CPUs that other runs held"),
         (attempt(other_cpu_s=3.9), {}, None),
         (attempt(other_cpu_s=4.1), {}, "other processes took 4.10 s of its CPUs' time"),
         (attempt(steal_s=4.1), {}, "the hypervisor took 4.10 s of its CPUs' time"),
@@ -65,9 +65,19 @@ def test_each_cause_has_its_threshold_and_its_sentence(job, told, sentence):
     assert found(job, **told) == sentence
 
 
+def test_a_job_that_waits_for_one_of_its_own_run_is_no_disturbance():
+    """As independent instances do; where the other job holds one of three CPUs, two were held by other runs."""
+    later = attempt(wait_s=30.0, cpus="0-1")
+    later = replace(later, start=later.end, end=later.end + timedelta(seconds=10))
+    assert waited([attempt(), later], MAKESPAN_S, 2) == ""
+    assert "jobs waited 30.0 of its 47.0 s" in waited([attempt(cpus="2"), later], MAKESPAN_S, 3)
+    half = replace(attempt(), end=BEGIN + timedelta(seconds=30))
+    assert "jobs waited 10.0 of its 47.0 s" in waited([half, later], MAKESPAN_S, 2)
+
+
 def test_several_causes_are_one_text():
     told = found(attempt(wait_s=5.0), machine_use=MachineUse(thermal_throttles=1))
-    assert told == "jobs waited 5.00 of its 47.0 s for CPUs that other jobs held; heat slowed its CPUs 1 time"
+    assert told == "jobs waited 5.00 of its 47.0 s for CPUs that other runs held; heat slowed its CPUs 1 time"
 
 
 def row(number, what):

@@ -51,7 +51,7 @@ def _scopes(sides: Sequence[Side]) -> Iterator[str]:
     """Say of how many nodes and sessions each side is, and what one node a side means."""
     measured = [side for side in sides if side.records]
     yield from (f"{side.name}: {scope(side.records)}" for side in measured)
-    if any(one_node(side.records) for side in measured):
+    if len({side.study for side in measured}) > 1 and any(one_node(side.records) for side in measured):
         yield "Where a side is of one node, nodes are compared, not their types: two of one type may differ as much."
 
 

@@ -87,7 +87,7 @@ Disturbed = Annotated[
     Text,
     means(
         "What kept it from the machine's full speed: load before its start, other processes, the hypervisor, waits for "
-        "CPUs of other jobs, quota, heat, pauses; empty: nothing that is known."
+        "CPUs of other runs, quota, heat, pauses; empty: nothing that is known."
     ),
 ]
 

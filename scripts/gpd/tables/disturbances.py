@@ -4,6 +4,7 @@ The row of a run has these sentences; terminal, reports, comparisons and the che
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from gpd.records.host import Host
 from gpd.records.ledger import Attempt
@@ -12,7 +13,7 @@ from gpd.records.run import RunRecord
 from gpd.records.run_spec import STREAM
 from gpd.statistics.known import covered_s
 from gpd.tables.columns import RunRow, ScalingRun
-from gpd.text.cpu_lists import count_cpus
+from gpd.text.cpu_lists import count_cpus, parse_cpus
 from gpd.text.formats import counted, listed, number
 
 WAIT = 0.02  # of the makespan: jobs that waited longer for CPUs make it too long
@@ -21,19 +22,23 @@ OF_JOBS = 0.05  # of the time of the CPUs of all jobs of a run together: what ot
 MOST_NAMED = 5  # runs
 SEPARATOR = "; "
 
+Span = tuple[float, float]
+Held = tuple[float, float, frozenset[int]]
+
 
 def disturbances(
-    record: RunRecord, every: Iterable[Attempt], timed: Sequence[Attempt], makespan_s: float
+    record: RunRecord, every: Iterable[Attempt], timed: Sequence[Attempt], makespan_s: float, cpus: float
 ) -> str | None:
     """What kept a run from the machine's full speed, as sentences with amounts; None: nothing that is known.
 
-    `timed` are the attempts at its named steps; `makespan_s` of a stream is its wall time.
+    `timed` are the attempts at its named steps; `makespan_s` of a stream is its wall time; a run
+    has so many `cpus`.
     """
     use = record.machine_use or MachineUse()
     found = (
         _load(record.host),
         _others(use, timed),
-        waited(timed, makespan_s),
+        waited(timed, makespan_s, cpus),
         f"a CPU quota held processes for {number(use.throttled_s)} s" if use.throttled_s else "",
         f"heat slowed its CPUs {counted(use.thermal_throttles, 'time')}" if use.thermal_throttles else "",
         _paused(use, every),
@@ -70,25 +75,53 @@ def _known_sum(values: Iterable[float | None]) -> float:
     return sum(value for value in values if value is not None)
 
 
-def waited(attempts: Iterable[Attempt], makespan_s: float | None) -> str:
-    """Say how long jobs waited for CPUs, where that is a share of the makespan that matters."""
-    waited_s = waited_for_cpus_s(attempts)
-    if not makespan_s or waited_s <= max(LEAST_WAIT_S, WAIT * makespan_s):
+def waited(attempts: Sequence[Attempt], makespan_s: float | None, cpus: float | None = None) -> str:
+    """Say how long jobs waited for CPUs of others, where that is a share of the makespan that matters.
+
+    A run has so many `cpus`; where its own jobs hold them, as independent instances do, a wait is no disturbance. None:
+    they never do.
+    """
+    least_s = max(LEAST_WAIT_S, WAIT * (makespan_s or 0.0))
+    if not makespan_s or waited_for_cpus_s(attempts) <= least_s:
         return ""
-    return f"jobs waited {number(waited_s)} of its {number(makespan_s)} s for CPUs that other jobs held"
+    waited_s = waited_for_cpus_s(attempts, cpus)
+    if waited_s <= least_s:
+        return ""
+    return f"jobs waited {number(waited_s)} of its {number(makespan_s)} s for CPUs that other runs held"
 
 
-def waited_for_cpus_s(attempts: Iterable[Attempt]) -> float:
-    """For how many seconds at least one job waited for its CPUs; that others ran meanwhile makes no difference.
+def waited_for_cpus_s(attempts: Sequence[Attempt], cpus: float | None = None) -> float:
+    """For how many seconds at least one job waited for CPUs, but where the run's own jobs held its `cpus`.
 
     Where jobs ran on several hosts, whose clocks differ: on the host where it was longest.
     """
-    waits: dict[str | None, list[tuple[float, float]]] = {}
+    held = list(_held(attempts)) if cpus is not None else []
+    waits: dict[str | None, list[Span]] = {}
     for each in attempts:
-        if each.start is not None:
+        if each.start is not None and each.wait_s:
             start = each.start.timestamp()
-            waits.setdefault(each.host, []).append((start - (each.wait_s or 0.0), start))
+            wait = (start - each.wait_s, start)
+            found = [wait] if cpus is None else _with_room(wait, held, cpus - _cpus(each))
+            waits.setdefault(each.host, []).extend(found)
     return max(map(covered_s, waits.values()), default=0.0)
+
+
+def _held(attempts: Iterable[Attempt]) -> Iterator[Held]:
+    """From when until when each job held which CPUs."""
+    for one in attempts:
+        if one.start and one.end and one.cpus:
+            yield one.start.timestamp(), one.end.timestamp(), parse_cpus(one.cpus)
+
+
+def _with_room(wait: Span, held: Iterable[Held], most: float) -> Iterator[Span]:
+    """The parts of a wait in which the run's own jobs held so many CPUs at the most."""
+    first, last = wait
+    meanwhile = [(start, end, cpus) for start, end, cpus in held if start < last and end > first]
+    moments = {at for start, end, _ in meanwhile for at in (start, end) if first < at < last}
+    for begin, until in pairwise(sorted({first, last, *moments})):
+        own: frozenset[int] = frozenset().union(*(cpus for start, end, cpus in meanwhile if start <= begin < end))
+        if len(own) <= most:
+            yield begin, until
 
 
 def _paused(use: MachineUse, attempts: Iterable[Attempt]) -> str:

@@ -226,7 +226,7 @@ def _run(
         split_jobs=_over_known(sum, attempts, "split"),
         jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
         paused_s=most([use.paused_s, *(attempt.paused_s for attempt in every)]),
-        disturbances=disturbances(record, every, attempts, makespan_s or record.wall_s),
+        disturbances=disturbances(record, every, attempts, makespan_s or record.wall_s, threads),
     )
 
 
