@@ -1,17 +1,22 @@
 """The demos, as `make demo` runs them but smaller: results held against the truth, CPUs held by one job each."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
-from conftest import SHORT_JVMS
+from conftest import ROOT, SHORT_JVMS
 from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.commands import demo
-from gpd.truth.expression import FLOOR_FRAGMENTS, STRONG_FOLD
+
+sys.path[:0] = [str(ROOT / "resources" / "demo" / pipeline) for pipeline in ("germline", "tuxedo")]
+
+import compare_calls  # noqa: E402
+import compare_expression  # noqa: E402
 
 pytestmark = pytest.mark.e2e
 
@@ -51,7 +56,7 @@ def test_germline(tmp_path: Path, simulate_with: Callable[..., None], figure: Ca
     assert alignment.exists() and alignment.with_suffix(".bai").exists(), "the final alignment is kept"
     jobs = [json.loads(line) for line in (tmp_path / "germline/ledger.jsonl").read_text().splitlines()]
     assert {job["shard"] for job in jobs if job["rule"] == "haplotype_caller"} >= {"1/2", "2/2", "gather"}
-    for comparison in demo.compare_germline(tmp_path / "germline"):
+    for comparison in compare_calls.compare_demo(tmp_path / "germline"):
         assert comparison.snp.recall > 0.97
         assert comparison.snp.precision > 0.97
         assert comparison.indel.recall > 0.95
@@ -70,10 +75,11 @@ def test_tuxedo(
     output = gpd("demo", "tuxedo", "--directory", tmp_path)
     figure(output)
     assert "4 of 4 samples succeeded" in output
-    found = demo.compare_tuxedo(tmp_path / "tuxedo")
+    found = compare_expression.compare_demo(tmp_path / "tuxedo")
     figure(
-        f"tuxedo demo: {len(found.found)} of {len(found.strong)} genes found that change {STRONG_FOLD:g} fold, "
-        f"with {FLOOR_FRAGMENTS:g} fragments or more; {len(found.false)} false of {found.significant} significant"
+        f"tuxedo demo: {len(found.found)} of {len(found.strong)} genes found that change "
+        f"{compare_expression.STRONG_FOLD:g} fold, with {compare_expression.FLOOR_FRAGMENTS:g} fragments or more; "
+        f"{len(found.false)} false of {found.significant} significant"
     )
     assert len(found.strong) >= 10
     assert found.missed == ()

@@ -62,7 +62,7 @@ def test_its_standard_error_is_that_of_many_fits():
 
 def test_two_thread_counts_are_met_exactly_and_have_no_uncertainty():
     found = fit([(1, 11.0), (1, 9.0), (2, 6.0), (2, 8.0)])
-    assert found == Fit(2, pytest.approx(10.0), None, pytest.approx(0.4), None)
+    assert found == Fit(2, pytest.approx(10.0), None, pytest.approx(0.4), None, 4)
 
 
 @pytest.mark.parametrize("times", [[], [(4, 10.0)], [(2, 10.0), (2, 11.0)]])

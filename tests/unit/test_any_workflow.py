@@ -17,8 +17,8 @@ from gpd.lab.study_state import StudyPlan
 from gpd.outcomes import NOT_FINISHED, OTHERS, Process, Run, outcomes, passed_in, read_as, steps_of
 from gpd.records.ledger import Attempt
 from gpd.records.study import Pool
-from gpd.reports.figures import LINES, _look
 from gpd.reports.grids import step_numbers
+from gpd.reports.looks import LINES, look
 
 WORDS = ROOT / "tests" / "data" / "word_counts"
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
@@ -275,4 +275,4 @@ def test_steps_of_others_are_numbered_as_they_ran_and_told_apart():
     numbers = step_numbers("words", ["sort", "hard_filter", "sort"])
     assert numbers == {"sort": "1", "hard_filter": "2"}
     many = step_numbers("words", [f"step{number}" for number in range(3 * len(LINES))])
-    assert len({_look(step, many) for step in many}) == len(many)
+    assert len({look(step, many) for step in many}) == len(many)

@@ -605,6 +605,7 @@ NAME = "germline-n1-shared-compact-r1"
     ("changed", "output"),
     [
         ({"wall_s": None}, "run.json: not a valid run.json: Object missing required field `wall_s`"),
+        ({"waited_for_disk": ["A"]}, "run.json: not a valid run.json: key waited_for_disk: an earlier version of gpd"),
         ({"schema": 2}, "run.json: not a valid run.json: Invalid enum value 2 - at `$.schema`"),
         ({"processes": []}, "run.json: not a valid run.json: Expected `array` of length >= 1 - at `$.processes`"),
         ({"host": {"sku": 7763}}, "run.json: not a valid run.json: Expected `str | null`, got `int` - at `$.host.sku`"),

@@ -450,22 +450,14 @@ def test_what_is_not_recorded_or_lies_elsewhere_is_not_different(study, compare)
 @pytest.mark.parametrize(
     ("changes", "note"),
     [
-        ({"own": {"machine_use": {"cpu_contention": True}}}, "CPU contention by other processes: {0}"),
-        ({"own": {"machine_use": {"throttled_s": 2.5}}}, "a CPU quota held processes: {0} (2.50 s)"),
-        ({"own": {"machine_use": {"thermal_throttles": 1}}}, "heat slowed the CPUs: {0}"),
-        ({"own": {"machine_use": {"paused_s": 30.0}}}, "suspended meanwhile: {0} (30.0 s)"),
-        ({"machine": {"load": {"busy": True}}}, "the node was busy before the start: {0}"),
-        (
-            {"own": {"waited_for_disk": ["S1"]}},
-            "samples waited for room on the disk, so that fewer than N ran at once: {0} (1 of 1)",
-        ),
+        ({"own": {"machine_use": {"throttled_s": 2.5}}}, "{0} was disturbed: a CPU quota held processes for 2.50 s"),
+        ({"machine": {"load": {"busy": True, "busy_cpus": 1.5}}}, "{0} was disturbed: 1.50 CPUs were at work before"),
         ({"job": {"binding_ok": False}}, "binding was broken: {0}"),
-        ({"job": {"cpu_contention": True}}, "CPU contention by other processes: {0}"),
     ],
 )
 def test_what_disturbed_a_study_is_said_beside_its_figures(study, compare, changes, note):
     _, out, _ = compare(study("A", *A), study("B", B[0], B[1] | changes))
-    assert f"B: {note.format('germline-n1-shared-compact-r2')}" in out.splitlines()
+    assert any(line.startswith(f"B: {note.format('germline-n1-shared-compact-r2')}") for line in out.splitlines())
 
 
 @pytest.mark.deep

@@ -7,9 +7,9 @@ import pytest
 from test_ledger_command import clock, gpd, record
 
 from gpd.commands import run_display
-from gpd.execution import cpu_waits
 from gpd.records.ledger import Attempt, last_attempts, one_clock, read_ledger
 from gpd.tables import rows
+from gpd.tables.disturbances import waited_for_cpus_s
 from gpd.tables.summary import summarize
 
 BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -122,7 +122,7 @@ def test_a_makespan_over_hosts_that_nobody_timed_is_not_known():
 
 def test_waits_are_not_laid_over_those_of_another_host():
     jobs = [attempt("A", 100, wait_s=40), attempt("B", 130, wait_s=60, host="h2"), attempt("C", 300, wait_s=10)]
-    assert cpu_waits.waited_s(jobs) == 60
+    assert waited_for_cpus_s(jobs) == 60
 
 
 def test_memory_at_one_time_is_that_of_one_host():

@@ -509,11 +509,14 @@ def busy(run):
     ("check", "change", "output"),
     [
         ("quiet", {"of_run": busy}, "0.900 CPUs were at work before its start"),
-        ("quiet", {"of_job": lambda line, _: line | {"cpu_contention": True}}, "others were at work on the CPUs of"),
+        (
+            "quiet",
+            {"of_job": lambda line, _: line | {"cpu_contention": True}},
+            "other processes",
+        ),
         ("quiet", {"of_job": lambda line, _: line | {"other_cpu_s": 0.5 * line["wall_s"]}}, "other processes took"),
         ("quiet", {"of_job": lambda line, _: line | {"paused_s": 30.0}}, "suspended for 30.0 s"),
         ("quiet", {"of_job": lambda line, _: line | {"steal_s": 0.2 * line["wall_s"]}}, "the hypervisor took"),
-        ("at once", {"of_run": lambda run: run | {"waited_for_disk": run["spec"]["samples"][1:]}}, "the disk had no"),
     ],
 )
 def test_circumstances_that_spoil_a_figure_fail_by_name(package, check, change, output):

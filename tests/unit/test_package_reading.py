@@ -103,7 +103,7 @@ def special(kind, name=f"{RUN}/run.json", target="/etc/passwd"):
 def test_names_that_a_package_does_not_have_are_refused(refused, name):
     assert not may_be(name)
     if 0 < len(name) < 250:
-        assert refused(tar_of((name, b"{}"))).endswith("no name of a file in a package")
+        assert refused(tar_of((name, b"{}"))).endswith("no name of a file in a package of this version")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from gpd.comparison.results import curves_of, study_side
 from gpd.pipelines import PIPELINES
 from gpd.records.host import Load
 from gpd.records.run_spec import CurveKey
-from gpd.reports import figures, report, study_figures
+from gpd.reports import looks, report, study_figures
 from gpd.reports.page import HTML
 from gpd.reports.report import find
 from gpd.statistics.estimates import Estimate
@@ -329,31 +329,10 @@ def test_a_broken_binding_is_said_at_the_top(golden, written):
 
 
 @pytest.mark.deep
-def test_cpus_that_others_kept_busy_are_said_at_the_top(golden, written):
-    """What the ledgers tell of it, and nothing where they tell nothing."""
-    where = {"run": SHARED, "step": "mark_duplicates"}
-    jobs = changed(golden.jobs, where, cpu_contention=True, other_cpu_s=1.25)
-    _, plain = written(replace(golden, jobs=jobs))
-    printed = f"busy by processes that are no job of ours, in {SHARED}: such processes took 2.50 s. Figures"
-    assert f"CPUs of 2 jobs were kept {printed}" in plain
-    assert plain.index(printed) < plain.index("Best of germline")
-    assert "hypervisor" not in plain
-    _, plain = written(replace(golden, jobs=changed(jobs, {}, steal_s=0.5)))
-    assert "such processes took 2.50 s and the hypervisor's other guests took 1.00 s" in plain
-    _, plain = written(replace(golden, jobs=changed(golden.jobs, {}, cpu_contention=False)))
-    assert "kept busy" not in plain
-
-
-@pytest.mark.deep
-def test_what_slowed_whole_runs_is_said_at_the_top(golden, written):
-    runs = changed(
-        golden.runs, {"run": SHARED}, cpu_contention=True, throttled_s=2.5, thermal_throttles=3, paused_s=30.0
-    )
-    _, plain = written(replace(golden, runs=runs))
-    assert f"Others were at work on the CPUs of 1 run: {SHARED}." in plain
-    assert f"A CPU quota held processes, over all CPUs for so long: {SHARED} (2.50 s)." in plain
-    assert f"Heat slowed the CPUs: {SHARED}." in plain
-    assert f"Suspended for so long, which counts as work in the figures of: {SHARED} (30.0 s)." in plain
+def test_what_disturbed_runs_is_said_at_the_top(golden, written):
+    what = "a CPU quota held processes for 2.50 s; heat slowed its CPUs 3 times"
+    _, plain = written(replace(golden, runs=changed(golden.runs, {"run": SHARED}, disturbances=what)))
+    assert plain.index(f"{SHARED} was disturbed: {what}.") < plain.index("Best of germline")
     assert "CPU quota held" not in written(golden)[1]
 
 
@@ -368,16 +347,6 @@ def test_a_bad_sample_and_a_job_outside_of_the_steps_are_named(golden, written):
 
 
 @pytest.mark.deep
-def test_a_run_whose_samples_waited_for_the_disk_is_named(golden, written):
-    records = [
-        replace(record, waited_for_disk=("HG002",)) if record.spec.name == SHARED else record
-        for record in golden.records
-    ]
-    _, plain = written(replace(golden, records=tuple(records)))
-    assert f"Fewer samples than N ran at once, for the disk had no room: 1 of 2 in {SHARED} waited." in plain
-
-
-@pytest.mark.deep
 def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(golden, written):
     again = {"run": SHARED, "rule": "samtools_stats", "sample": "HG001"}
     failed = changed(golden.jobs, again, exit_code=1)
@@ -386,15 +355,14 @@ def test_a_job_outside_of_the_steps_that_was_mended_by_a_retry_is_not_named(gold
 
 
 @pytest.mark.deep
-def test_a_busy_node_and_repeats_on_different_nodes_are_said(golden, written):
+def test_the_load_of_a_node_and_repeats_on_different_nodes_are_said(golden, written):
     idle, busy = Load(busy_cpus=0.01, busy=False), Load(busy_cpus=1.5, busy=True)
     run, *others = (replace(run, host=replace(run.host, load=idle)) for run in golden.records)
     host = replace(run.host, hostname="node2", load=busy)
     _, plain = written(replace(golden, records=(replace(run, host=host), *others)))
-    assert f"The node was busy before the start of 1 run: {run.spec.name}." in plain
     assert "Repeats that go into one mean differ" in plain
     assert row(plain, "machine") == ["node2", "node1"]
-    assert "at most 1.5 CPUs at work; busy before 1 of 1 run" in plain
+    assert "at most 1.5 CPUs at work, before any of 1 run" in plain
 
 
 # ---- figures -----------------------------------------------------------------------------------------
@@ -488,10 +456,10 @@ def test_a_allocation_is_drawn_once_over_each_run_of_neighbours(cpus):
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_steps_are_told_apart_and_their_numbers_can_be_read(pipeline):
-    looks = [figures.STEP_LOOKS[step] for step in PIPELINES[pipeline].steps]
-    assert len(set(looks)) == len(looks)
-    for colour, _ in looks:
-        ink = "#ffffff" if colour in figures.DARK else "#000000"
+    of_steps = [looks.STEP_LOOKS[step] for step in PIPELINES[pipeline].steps]
+    assert len(set(of_steps)) == len(of_steps)
+    for colour, _ in of_steps:
+        ink = "#ffffff" if colour in looks.DARK else "#000000"
         light, dark = sorted((luminance(ink), luminance(colour)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 3  # WCAG 2.1, 1.4.11
 

@@ -41,7 +41,7 @@ def options(**changes):
 
 
 def grid(options, steps, node):
-    return plan.grid(options, steps, node, "scaling")
+    return plan.specs(options, steps, node, "scaling")
 
 
 @pytest.fixture(scope="module")

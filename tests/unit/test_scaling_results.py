@@ -259,7 +259,7 @@ def test_a_profile_sets_the_threads_of_all_rules_of_a_step_and_says_from_what():
             **dict.fromkeys(("base_recalibrator", "base_recalibration"), 1),
         }
     }
-    assert "  # map_and_sort: 12.0 ± 0.1 an hour, 8 at once, 3 repeats; tried: 1, 2\n" in text
+    assert "  # map_and_sort: 12.0 ± 0.4 an hour, 8 at once, 3 repeats; tried: 1, 2\n" in text
     assert "# A B, germline, binding compact, steps run whole.\n" in text, "no name breaks out of its line"
 
 

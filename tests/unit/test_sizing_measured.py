@@ -15,18 +15,21 @@ from gpd.sizing import published, study
 from gpd.sizing.nodes_needed import GIGABASES_PER_X, Demand, size
 from gpd.tables import collect
 from gpd.tables.columns import RunRow
+from gpd.tables.rows import configurations
 
 RUNS = pd.read_csv(ROOT / "tests" / "golden" / "sizes" / "runs.tsv", sep="\t")
 CURVES = curves.curves()
 
 
 def machine(name, rows):
-    runs = rows.assign(gigabases_per_day=86400 * rows["gigabases"] / rows["makespan_s"])
+    daily = 86400 * rows["gigabases"] / rows["makespan_s"]
+    runs = rows.assign(study=name, starts=1, gigabases_per_day=daily)
     runs = runs.astype(object).where(runs.notna(), None).to_dict("records")
     unknown = dict.fromkeys(RunRow.__struct_fields__)
     typed = [RunRow(**unknown | {key: value for key, value in row.items() if key in unknown}) for row in runs]
-    empty = dict.fromkeys(("jobs", "samples", "steps", "configurations"), ())
-    return study.machine(name, collect.Tables(**empty, runs=typed, unfinished=(), records=()))
+    empty = dict.fromkeys(("jobs", "samples", "steps"), ())
+    pooled = configurations(typed)
+    return study.machine(name, collect.Tables(**empty, runs=typed, configurations=pooled, unfinished=(), records=()))
 
 
 def of(what):
@@ -95,7 +98,7 @@ def test_smaller_samples_do_not_tell_of_larger_ones():
     assert all(large[n] / small[n] > 1.6 for n in (1, 2)), "gigabases a day, which would be the same"
     gigabases = of_size("5", {1}).measured[0].gigabases
     with pytest.raises(GpdError, match=r"0\.6 Mb: not known: measured at 0\.0120 Gb a sample"):
-        size(Demand(1, gigabases / GIGABASES_PER_X), of_size("0.6", {1, 2, 3}), None, None)
+        size(Demand(1, gigabases / GIGABASES_PER_X), of_size("0.6", {1, 2, 3}))
 
 
 def test_single_runs_scatter_as_two_printed_ones_of_one_sample_do():

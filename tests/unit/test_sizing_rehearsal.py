@@ -88,7 +88,7 @@ def test_size_answers_for_any_depth_and_says_that_it_extrapolates(tmp_path):
     done = CliRunner().invoke(app, [*words, "--json"])
     assert done.exit_code == 0, done.output
     seconds = Genome(rehearsal.read(path), 93.0).seconds.range
-    answer = json.loads(done.output)["machines"][0]["genomes_per_day_per_node"]
+    answer = json.loads(done.output)["machines"][0]["quantities"]["genomes_per_day"]["value"]
     assert answer["mid"] == pytest.approx(2 * 86400 / seconds.mid)
     assert answer["low"] == pytest.approx(2 * 86400 / seconds.high)
     done = CliRunner().invoke(app, words)

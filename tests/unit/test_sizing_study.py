@@ -11,6 +11,7 @@ from gpd.records.host import Host
 from gpd.sizing import study
 from gpd.tables.collect import Tables
 from gpd.tables.columns import RunRow
+from gpd.tables.rows import configurations
 
 KNOWN = {
     "pipeline": "germline",
@@ -19,6 +20,8 @@ KNOWN = {
     "sku": "made up",
     "cores": 2,
     "counted": True,
+    "study": "made up",
+    "starts": 1,
     "failed": 0,
     "cpu_utilisation": 0.9,
     "peak_memory_mib": 100.0,
@@ -30,20 +33,21 @@ KNOWN = {
 
 
 def spec(n, gigabases_per_day=10.0, **changed):
-    known = KNOWN | {"n": n, "gigabases": 5.0 * n, "gigabases_per_day": gigabases_per_day} | changed
+    known = KNOWN | {"n": n, "gigabases": 5.0 * n, "gigabases_per_day": gigabases_per_day, "succeeded": n} | changed
     return RunRow(**dict.fromkeys(RunRow.__struct_fields__) | known)
 
 
 def machine(*specs):
-    empty = dict.fromkeys(("jobs", "samples", "steps", "configurations"), ())
-    return study.machine("made up", Tables(**empty, runs=specs, unfinished=(), records=()))
+    empty = dict.fromkeys(("jobs", "samples", "steps"), ())
+    pooled = configurations(specs)
+    return study.machine("made up", Tables(**empty, runs=specs, configurations=pooled, unfinished=(), records=()))
 
 
 def test_repeats_of_an_n_have_a_mean_and_an_interval_and_a_single_run_has_none():
-    one, two = machine(spec(1), spec(2, 18.0), spec(2, 22.0, peak_memory_mib=300.0)).measured
+    one, two = machine(spec(1), spec(2, 19.0), spec(2, 21.0, peak_memory_mib=300.0)).measured
     assert (one.n, one.gigabases, one.gigabases_per_day.mid, one.gigabases_per_day.low) == (1, 5, 10, None)
     assert (two.n, two.gigabases_per_day.mid, two.memory_mib) == (2, 20, 300)
-    assert two.gigabases_per_day.low < 18 < 22 < two.gigabases_per_day.high
+    assert 0 < two.gigabases_per_day.low < 19 < 21 < two.gigabases_per_day.high
     assert any("N = 1 ran once" in note for note in machine(spec(1), spec(2), spec(2)).notes)
 
 
@@ -60,13 +64,19 @@ def test_an_n_at_which_a_sample_failed_for_the_load_is_not_used_though_other_rep
         machine(spec(1), spec(1, failed=1))
 
 
+def test_repeats_that_scatter_too_widely_for_an_interval_are_named():
+    found = machine(spec(1), spec(2, 1.0), spec(2, 19.0))
+    assert found.measured[-1].gigabases_per_day.low is None
+    assert any(note.startswith("N = 2: repeats scatter so widely") for note in found.notes)
+
+
 def test_runs_are_of_one_machine_and_one_way_of_running():
     others = [spec(n, mode="independent") for n in (1, 2, 4)]
     slower = spec(1, 7.0, sku="another")
     found = machine(spec(1), spec(2), slower, *others, spec(8, counted=False))
     assert [(one.n, one.gigabases_per_day.mid) for one in found.measured] == [(1, 10), (2, 10)]
     assert found.skus == ("made up",)
-    with pytest.raises(GpdError, match="no batch of the germline pipeline on one machine"):
+    with pytest.raises(GpdError, match="no batch of the germline pipeline on one machine has a sample"):
         machine(spec(2, pipeline="tuxedo"))
 
 

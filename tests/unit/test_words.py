@@ -39,7 +39,7 @@ WORDS = {
 OTHERWISE = {
     r"cells?": {
         "scripts/gpd/text/grid.py": "A cell of a grid",
-        "scripts/gpd/packages/manifest.py": r"cell\\.json",  # of earlier versions
+        "scripts/gpd/records/decoding.py": "EARLIER",
         "workflow/scripts/checks/tables.py": "cell",  # of a sheet
         "workflow/rules/germline/mark_duplicates_samtools.smk": "flow cells",
         "workflow/schemas/units.schema.yaml": "Flow cell",
@@ -48,6 +48,7 @@ OTHERWISE = {
         "resources/demo/tuxedo/": "cell line",
         "tests/unit/test_docs.py": "first_cells",
     },
+    r"sittings?": {"scripts/gpd/records/decoding.py": "EARLIER"},
     r"bundles?": {
         "": r"max[-_]bundle[-_]frags|git bundle",
         "docs/how-to/references.md": r"GATK's resource bundle|those of the bundle",
@@ -56,8 +57,6 @@ OTHERWISE = {
         "docs/evidence/bundles.md": "",
         "docs/how-to/rna-seq.md": "evidence/bundles",
         "docs/evidence/data/bundles.json": "",
-        "scripts/gpd/commands/subcommands.py": "OLD_NAMES",
-        "scripts/gpd/packages/manifest.py": "gpd-bundle",  # of earlier versions
     },
     r"stretch(?:es)?": {
         "resources/demo/germline/": "stretch",  # of simulated sequence
@@ -89,9 +88,7 @@ NAMES = {
 MAY_SAY = (
     "CHANGELOG.md",
     "resources/published/",
-    "scripts/gpd/records/old_names.py",
     "tests/golden/",
-    "tests/unit/test_old_names.py",
     "tests/unit/test_words.py",
 )
 

@@ -1,5 +1,6 @@
 """`gpd demo`: simulate small cohorts, run them, hold results against the truth, and measure a small study."""
 
+import json
 import shutil
 import sys
 from enum import StrEnum
@@ -10,18 +11,22 @@ import typer
 import yaml
 from rich.console import Console
 
-from gpd.commands import run, run_display, throughput
-from gpd.commands.subcommands import Cores, Terminal, terminal
+from gpd.commands import run, throughput
+from gpd.commands.subcommands import Cores, Terminal, print_grids, terminal
 from gpd.errors import GpdError
 from gpd.files import write_text
 from gpd.paths import ROOT
 from gpd.processes import output_of
-from gpd.truth.calls import Comparison, compare_calls
-from gpd.truth.expression import ExpressionComparison, compare_expression
+from gpd.text.grid import Grid, group
 
+DEMO = ROOT / "resources" / "demo"
 SIMULATORS = {
-    "germline": ROOT / "resources" / "demo" / "germline" / "simulate_cohort.py",
-    "tuxedo": ROOT / "resources" / "demo" / "tuxedo" / "simulate_experiment.py",
+    "germline": DEMO / "germline" / "simulate_cohort.py",
+    "tuxedo": DEMO / "tuxedo" / "simulate_experiment.py",
+}
+COMPARISONS = {
+    "germline": DEMO / "germline" / "compare_calls.py",
+    "tuxedo": DEMO / "tuxedo" / "compare_expression.py",
 }
 MARK = ".gpd-demo"
 
@@ -60,7 +65,7 @@ def run_pipeline(pipeline: str, directory: Path, seed: int, cores: int | None, c
     simulate(pipeline, directory, seed)
     code = run.run(pipeline, directory, console, cores, configfiles=[directory / "config.yaml"])
     if code == 0:
-        console.print(COMPARE[pipeline](directory))
+        print_grids(console, [against_truth(pipeline, directory)])
     return code
 
 
@@ -98,21 +103,8 @@ def simulate(pipeline: str, directory: Path, seed: int, *options: str) -> None:
     (directory / MARK).touch()
 
 
-def compare_germline(directory: Path) -> list[Comparison]:
-    """Each sample's filtered calls against its truth."""
-    calls = directory / "results" / "apply_variant_recalibration" / "cohort.vcf.gz"
-    truths = sorted(path for path in (directory / "truth").glob("*.vcf.gz") if path.name != "population.vcf.gz")
-    names = [(truth, truth.name.removesuffix(".vcf.gz")) for truth in truths]
-    return [compare_calls(calls, truth, directory / "genome.fa", name) for truth, name in names]
-
-
-def compare_tuxedo(directory: Path) -> ExpressionComparison:
-    """The significant genes against those that were changed."""
-    results = directory / "results" / "differential_expression" / "gene_exp.diff"
-    return compare_expression(results, directory / "truth" / "genes.tsv")
-
-
-COMPARE = {
-    "germline": lambda folder: run_display.truth_table(compare_germline(folder)),
-    "tuxedo": lambda folder: run_display.expression_table(compare_tuxedo(folder)),
-}
+def against_truth(pipeline: str, directory: Path) -> Grid:
+    """The results of a run against what was simulated. Raises GpdError where a tool fails."""
+    command = [sys.executable, str(COMPARISONS[pipeline]), str(directory)]
+    found = json.loads(output_of(command, timeout_s=None, name=COMPARISONS[pipeline].name))
+    return Grid(found["caption"], tuple(found["heads"]), (group(found["rows"]),), words=found["words"])

@@ -106,7 +106,7 @@ def show(report: Report, table: Sequence[Tool], console: Console) -> None:
         problem = Entry(one.problem, style="red" if one.path else "yellow")
         rows.append((one.command, problem if one.problem else version, ", ".join(one.needed_by), one.path))
     heads = ("tool", "version", "needed by", "path")
-    console.print(rich_table(Grid("", heads, (group(rows),), figures=False, framed=False)))
+    console.print(rich_table(Grid("", heads, (group(rows),), numeric=False, framed=False)))
     console.print(rich_table(_machine(report.host, report.limits)))
     for note in report.notes:
         console.print(note, soft_wrap=True)
@@ -137,4 +137,4 @@ def _machine(host: Host, limits: Limits) -> Grid:
         *(("free disk", f"{disk.free_gib:.1f} GiB in {folder}") for folder, disk in host.file_systems.items()),
         ("ulimit -n", str(host.open_files or "unlimited")),
     ]
-    return Grid("", ("", ""), (group(rows),), figures=False, framed=False)
+    return Grid("", ("", ""), (group(rows),), numeric=False, framed=False)

@@ -127,7 +127,7 @@ def show(verdicts: "Sequence[Verdict]", console: Console) -> None:
         )
         for each in verdicts
     ]
-    print_grids(console, [Grid("", ("check", "", "why"), (group(rows),), figures=False)])
+    print_grids(console, [Grid("", ("check", "", "why"), (group(rows),), numeric=False)])
     states = [verdict.state for verdict in verdicts]
     counts = ", ".join(f"{states.count(state)} {state.removesuffix('s')}" for state in STYLES if state in states)
     say(f"{counted(len(states), 'check')}: {counts}")

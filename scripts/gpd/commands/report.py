@@ -26,13 +26,13 @@ def command(
 
 
 def write(study: Path, console: Console) -> int:
-    """Collect a study's runs, write tables and report, and print the figures; 1 where outputs disagree.
+    """Collect a study's runs, write tables and report, and print the tables; 1 where outputs disagree.
 
     Raises CollectError where no run has ended, and where they are of several machines.
     """
     from gpd.comparison import agreement
     from gpd.reports import grids, report
-    from gpd.tables import collect, repeats
+    from gpd.tables import collect, disturbances, repeats
 
     tables = collect.one_machine(study, collect.collect(study))
     if not tables.records:
@@ -49,6 +49,7 @@ def write(study: Path, console: Console) -> int:
     ]
     found = (*chain.from_iterable(of_curves), grids.stream_grid(tables.streams))
     print_grids(console, [grid for grid in found if grid is not None and grid.groups[0].lines])
+    print_lines(console, disturbances.lines(disturbances.in_means(tables.runs)))
     print_lines(console, map(str, repeats.stops(tables.plan, tables.configurations)))
     disagreements = agreement.disagreements(tables.records)
     for output in disagreements:

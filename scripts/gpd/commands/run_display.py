@@ -2,7 +2,7 @@
 
 import csv
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,13 +18,10 @@ from gpd.pipelines import ALTERNATIVES
 from gpd.tables.summary import Failure, Summary
 from gpd.text.formats import brief, some
 from gpd.text.grid import Grid, group, rich_table
-from gpd.truth.calls import Comparison
-from gpd.truth.expression import ExpressionComparison
 
 MOST_SAMPLES = 4
 MOST_NAMED = 20
 NOT_RUN = "not run"
-LONG_WAIT_S, LONG_WAIT = 5.0, 0.02  # seconds, and of the makespan: who waits longer for CPUs has no figure of his own
 
 
 class RunDisplay:
@@ -95,8 +92,8 @@ def step_table(summary: Summary) -> Table:
     return rich_table(Grid(caption, ("step", *columns, "total"), (group(steps), group([total]))))
 
 
-def throughput_lines(summary: Summary, waited_s: float = 0.0) -> list[str]:
-    """Makespan, samples that succeeded and failed, samples a day; in `waited_s` of it jobs waited for CPUs."""
+def throughput_lines(summary: Summary, waited: str = "") -> list[str]:
+    """Makespan, samples that succeeded and failed, samples a day; `waited` says how long jobs waited for CPUs."""
     samples = len([column for column in summary.columns if column != COHORT])
     which = "samples with work left" if summary.resumed else "samples"
     done = f"{len(summary.succeeded)} of {samples} {which} succeeded" if samples else "only steps of the cohort ran,"
@@ -109,11 +106,7 @@ def throughput_lines(summary: Summary, waited_s: float = 0.0) -> list[str]:
         lines.append("part of the work was done before: no samples a day")
     if summary.samples_per_day is not None:
         lines.append(f"{summary.samples_per_day:,.0f} samples a day of this size, on {where}, as it was run")
-    if summary.makespan_s and waited_s > max(LONG_WAIT_S, LONG_WAIT * summary.makespan_s):
-        lines.append(
-            f"jobs waited {seconds(waited_s)} s for CPUs that other jobs held: this is no figure of the machine alone"
-        )
-    return lines
+    return [*lines, *([f"{waited}: this is no figure of the machine alone"] if waited else [])]
 
 
 def verdict_lines(table: Path) -> list[str]:
@@ -133,7 +126,7 @@ def failure_table(failures: Iterable[Failure]) -> Table:
     rows = (
         (one.rule, one.sample, brief(": ".join(filter(None, (one.cause, one.message)))), one.log) for one in failures
     )
-    return rich_table(Grid("Failed", ("step", "sample", "cause", "log"), (group(rows),), figures=False))
+    return rich_table(Grid("Failed", ("step", "sample", "cause", "log"), (group(rows),), numeric=False))
 
 
 def unfinished_lines(summary: Summary) -> list[str]:
@@ -148,26 +141,3 @@ def unfinished_lines(summary: Summary) -> list[str]:
             f", held up by {some(failed, MOST_NAMED)} (failed_samples in the config says whether others go on without)"
         )
     return [f"not finished: {some(names, MOST_NAMED)}: before {step}{held_up}" for step, names in waiting.items()]
-
-
-def truth_table(comparisons: Sequence[Comparison]) -> Table:
-    """Calls against truth, a row a sample and kind of variant."""
-    rows = [
-        (
-            *(comparison.sample, kind),
-            *map(str, (counts.true_positives, counts.false_positives, counts.false_negatives)),
-            *("" if share is None else f"{share:.4f}" for share in (counts.recall, counts.precision)),
-        )
-        for comparison in comparisons
-        for kind, counts in (("SNP", comparison.snp), ("indel", comparison.indel))
-    ]
-    heads = ("sample", "kind", "found", "false", "missed", "recall", "precision")
-    return rich_table(Grid("Filtered calls against the simulated truth", heads, (group(rows),), words=2))
-
-
-def expression_table(comparison: ExpressionComparison) -> Table:
-    """Significant genes against the simulated changes."""
-    heads = ("changed 4 fold or more", "found", "missed", "false", "significant in all")
-    counts = (comparison.strong, comparison.found, comparison.missed, comparison.false)
-    row = (*(str(len(names)) for names in counts), str(comparison.significant))
-    return rich_table(Grid("Significant genes against the simulated truth", heads, (group([row]),), words=0))

@@ -9,10 +9,11 @@ from gpd.commands import run_display
 from gpd.commands.run_display import MOST_NAMED
 from gpd.commands.subcommands import print_lines
 from gpd.errors import GpdError, Interrupted
-from gpd.execution import cpu_waits, snakemake_log, workflow
+from gpd.execution import snakemake_log, workflow
 from gpd.outcomes import COHORT, owner
 from gpd.pipelines import Pipeline
 from gpd.records.ledger import Attempt, last_attempts
+from gpd.tables import disturbances
 from gpd.tables.summary import summarize
 from gpd.text.formats import counted, listed, some
 
@@ -120,8 +121,8 @@ def show(
     if summary.columns:
         console.print(run_display.step_table(summary))
         if whole:
-            waited_s = cpu_waits.waited_s(attempt for attempt in attempts if attempt.step in steps)
-            print_lines(console, run_display.throughput_lines(summary, waited_s))
+            waited = disturbances.waited([one for one in attempts if one.step in steps], summary.makespan_s)
+            print_lines(console, run_display.throughput_lines(summary, waited))
     failures = summary.failures if whole else summarize(filter(_ended_by_itself, attempts), steps).failures
     if failures:
         console.print(run_display.failure_table(failures))

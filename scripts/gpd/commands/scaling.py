@@ -155,6 +155,7 @@ def _write(study: "ScalingStudy", console: Console) -> None:
     from gpd.reports import page, report
     from gpd.scaling import page as scaling_page
     from gpd.scaling import profiles, results
+    from gpd.tables import disturbances
 
     folder, options = study.plan.study.folder, study.options
     found = results.read(folder)
@@ -171,5 +172,6 @@ def _write(study: "ScalingStudy", console: Console) -> None:
             write_text(folder / goal.path, text)
     write_text(folder / report.HTML, page.render(scaling_page.find(found, texts)))
     print_grids(console, scaling_page.grids(found.configurations))
+    print_lines(console, disturbances.lines(run for run in found.runs if not run.warm_up))
     places = [f"{goal.aim}: {folder / goal.path}" for goal, text in texts.items() if text]
     print_lines(console, [f"report: {folder / report.HTML}", f"tables: {folder / TABLES}", *places])

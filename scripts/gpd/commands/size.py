@@ -57,51 +57,46 @@ def _option(read: Callable, description: str) -> typer.models.OptionInfo:
     return typer.Option(parser=read, metavar="<str>", help=description)
 
 
+Genomes = Annotated[float, _option(_genomes_per_week, "How many, as 200/week; or a day, month, year.")]
+Depth = Annotated[float, _option(_number("--depth"), "Their depth, x.")]
+Studies = Annotated[list[Path] | None, typer.Option(help="A study's folder (repeatable).")]
+Published = Annotated[
+    list[str] | None,
+    typer.Option(help="A SKU of published results (repeatable). Default without a study or a rehearsal: all."),
+]
+Rehearsals = Annotated[
+    list[Path] | None,
+    typer.Option(help="The record of a rehearsal (repeatable): any depth, extrapolated.", exists=True, dir_okay=False),
+]
+Deadline = Annotated[float | None, _option(_hours, "What a batch of N samples may take, as 24h, 90m, 2d.")]
+Nodes = Annotated[int | None, _option(_whole, "How many nodes there are.")]
+Watts = Annotated[float | None, _option(_number("--watts"), "What a node draws, at the wall.")]
+PricePerHour = Annotated[float | None, _option(_number("--price-per-hour", zero=True), "Of a node.")]
+Prices = Annotated[
+    Path | None,
+    typer.Option(help="TSV with name (a study, a SKU) and price_per_hour.", exists=True, dir_okay=False),
+]
+Extrapolate = Annotated[
+    bool, typer.Option("--extrapolate", help="Answer from samples of any size, by gigabases alone.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Html = Annotated[Path | None, typer.Option(help="Also write a page to this file.", dir_okay=False)]
+
+
 def command(
-    genomes: Annotated[float, _option(_genomes_per_week, "How many, as 200/week; or a day, month, year.")],
-    depth: Annotated[float, _option(_number("--depth"), "Their depth, x.")] = 30,
-    study: Annotated[list[Path] | None, typer.Option(help="A study's folder (repeatable).")] = None,
-    published: Annotated[
-        list[str] | None,
-        typer.Option(help="A SKU of published results (repeatable). Default without a study or a rehearsal: all."),
-    ] = None,
-    rehearsal: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="The record of a rehearsal (repeatable): any depth, extrapolated.", exists=True, dir_okay=False
-        ),
-    ] = None,
-    deadline: Annotated[float | None, _option(_hours, "What a batch of N samples may take, as 24h, 90m, 2d.")] = None,
-    nodes: Annotated[int | None, _option(_whole, "How many nodes there are.")] = None,
-    watts: Annotated[float | None, _option(_number("--watts"), "What a node draws, at the wall.")] = None,
-    carbon: Annotated[float | None, _option(_number("--carbon", zero=True), "What a kWh emits, g CO2.")] = None,
-    price_per_hour: Annotated[float | None, _option(_number("--price-per-hour", zero=True), "Of a node.")] = None,
-    spot_price_per_hour: Annotated[
-        float | None, _option(_number("--spot-price-per-hour", zero=True), "Of a node that may be pre-empted.")
-    ] = None,
-    preemptions_per_day: Annotated[
-        float | None, _option(_number("--preemptions-per-day", zero=True), "How often it is, on average.")
-    ] = None,
-    hours_lost: Annotated[
-        float | None,
-        _option(_number("--hours-lost", zero=True), "What a pre-emption costs. Default: the batch begins anew."),
-    ] = None,
-    price_per_gib_month: Annotated[
-        float | None, _option(_number("--price-per-gib-month", zero=True), "Of storage for what is kept.")
-    ] = None,
-    prices: Annotated[
-        Path | None,
-        typer.Option(
-            help="TSV with name (a study, a SKU) and price_per_hour; maybe spot_price_per_hour, preemptions_per_day.",
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
-    extrapolate: Annotated[
-        bool, typer.Option("--extrapolate", help="Answer from samples of any size, by gigabases alone.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Also write a page to this file.", dir_okay=False)] = None,
+    genomes: Genomes,
+    depth: Depth = 30,
+    study: Studies = None,
+    published: Published = None,
+    rehearsal: Rehearsals = None,
+    deadline: Deadline = None,
+    nodes: Nodes = None,
+    watts: Watts = None,
+    price_per_hour: PricePerHour = None,
+    prices: Prices = None,
+    extrapolate: Extrapolate = False,
+    as_json: AsJson = False,
+    html: Html = None,
 ) -> None:
     """Say how many nodes so many genomes take: hours, memory, disk, energy, money; intervals, and what limits.
 
@@ -113,35 +108,23 @@ def command(
     Example: gpd size --genomes 200/week --depth 30 --published 8358 --published 7763
     """
     from gpd.commands import size_display
-    from gpd.sizing import cost, power
+    from gpd.sizing import cost
     from gpd.sizing.nodes_needed import Demand, size
     from gpd.sizing.published import core_hours
 
-    demand = Demand(genomes, depth, deadline, nodes, carbon, price_per_gib_month)
-    given = cost.Price(price_per_hour, spot_price_per_hour, preemptions_per_day, hours_lost)
-    cost.complete(given, "--spot-price-per-hour, --preemptions-per-day")
-    table, tdp = cost.read_prices(prices) if prices else {}, power.read_tdp()
+    demand = Demand(genomes, depth, deadline, nodes)
+    table = cost.read_prices(prices) if prices else {}
     machines = [
         *_of_studies(study or []),
         *_of_rehearsals(rehearsal or [], demand.gigabases),
         *_of_published(published or [], bool(study or rehearsal)),
     ]
     sizings = [
-        size(
-            demand,
-            machine,
-            power.power(machine, watts, tdp),
-            cost.price_of(machine, given, table),
-            extrapolate,
-        )
-        for machine in machines
+        size(demand, machine, watts, cost.price_of(machine, price_per_hour, table), extrapolate) for machine in machines
     ]
     sources = core_hours()
     if html is not None:
-        from gpd.reports.page import render
-        from gpd.reports.sizing_page import sizing_page
-
-        html.write_text(render(sizing_page(sizings, sources)), encoding="utf-8")
+        html.write_text(size_display.to_html(sizings, sources), encoding="utf-8")
     if as_json:
         say(size_display.to_json(sizings, sources))
     else:

@@ -11,6 +11,7 @@ from gpd.commands.subcommands import print_grids, print_lines
 from gpd.sizing.grids import sizing_grid, source_grid
 from gpd.sizing.nodes_needed import Sizing
 from gpd.sizing.published import CoreHours
+from gpd.sizing.quantities import quantities
 
 METHOD = (
     "From an N that was measured, with samples of about this size, unless it says extrapolated. In brackets: 95%"
@@ -43,32 +44,21 @@ def _described(one: Sizing) -> dict:
         "name": one.machine.name,
         "source": one.machine.source,
         "skus": one.machine.skus,
-        "cores": one.machine.cores,
-        "n": one.n,
         "keeps_deadline": one.within,
         "measured_gigabases_per_sample": one.at.gigabases,
         "extrapolated": one.at.extrapolated,
-        "makespan_h": one.makespan_h,
-        "genomes_per_day_per_node": one.genomes_per_day,
-        "nodes": one.nodes,
-        "nodes_counted": one.nodes_counted,
-        "days": one.days,
-        "core_hours_per_genome": one.core_hours,
-        "cpu_utilisation": one.at.cpu_utilisation,
-        "memory_gib_per_node": one.memory_gib,
-        "declared_memory_gib_per_node": one.declared_gib,
-        "scratch_gib_per_node": one.scratch_gib,
-        "kept_gib_per_genome": one.kept_gib,
-        "shared_mib_per_s_per_node": one.network_mib_s,
-        "power": one.power,
-        "kwh_per_genome": one.kwh,
-        "co2_kg_per_genome": one.co2_kg,
-        "cost_per_genome": one.cost,
-        "cost_per_week_whole_nodes": one.cost_of_whole_nodes,
-        "idle_share_of_whole_nodes": one.idle_share,
-        "spot_makespan_h": one.spot_hours,
-        "spot_cost_per_genome": one.spot_cost,
-        "storage_cost_per_genome_month": one.storage_a_month,
+        "quantities": {
+            found.key: {"label": found.label, "value": found.value, "unit": found.unit, "why": found.why}
+            for found in quantities(one)
+        },
         "limit": one.limit,
         "told": list(one.remarks),
     }
+
+
+def to_html(sizings: Sequence[Sizing], sources: Sequence[CoreHours]) -> str:
+    """Return it as a page."""
+    from gpd.reports.page import render
+    from gpd.reports.sizing_page import sizing_page
+
+    return render(sizing_page(sizings, sources))

@@ -1,7 +1,6 @@
 """What all subcommands share: how they end when something is wrong, and where they print."""
 
 import signal
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
@@ -14,18 +13,11 @@ from gpd.text.formats import visible
 from gpd.text.grid import Grid, rich_table
 
 NOT_DONE = 2  # exit code
-OLD_NAMES = {"bundle": "package"}  # of subcommands
 FILE_WIDTH = 200  # of tables where no terminal limits it
 
 
 class Subcommands(typer.core.TyperGroup):
     """Subcommands that end without a traceback: what a user's files or arguments do not allow is a line a fault."""
-
-    def get_command(self, context: typer.Context, name: str) -> Any:  # type: ignore[override]
-        """The subcommand of this name, or of what it was called."""
-        if name in OLD_NAMES:
-            warnings.warn(f"gpd {name} is called gpd {OLD_NAMES[name]} now", stacklevel=2)
-        return super().get_command(context, OLD_NAMES.get(name, name))
 
     def invoke(self, context: typer.Context) -> object:  # type: ignore[override] # typer gives its own kind of context
         try:

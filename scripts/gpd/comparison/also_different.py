@@ -1,12 +1,12 @@
 """In what machines differ besides what is compared, and what disturbed a study: a reader has to know both."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from gpd.comparison.comparability import Difference, Holders, Named, grouped
 from gpd.records.host import FileSystem, Host
-from gpd.records.run import RunRecord
 from gpd.tables.columns import RunRow
+from gpd.tables.disturbances import lines
 from gpd.text.formats import number, of_copies, of_reads, some
 
 MIB_PER_GIB = 1024
@@ -75,25 +75,14 @@ def _difference(trait: str, hosts: Iterable[tuple[str, Host]], of: Callable[[Hos
     return Difference(NAME, trait, holders, by_machine=True)
 
 
-def disturbances(study: str, runs: Sequence[RunRow], records: Collection[RunRecord]) -> Iterator[str]:
+def disturbances(study: str, runs: Sequence[RunRow]) -> Iterator[str]:
     """Say what of a study's runs was not as it should be: its figures are no better than that."""
-    busy = [one.spec.name for one in records if one.host and one.host.load and one.host.load.busy]
-    waited = [f"{one.spec.name} ({len(one.waited_for_disk)} of {one.spec.n})" for one in records if one.waited_for_disk]
-    found = {
-        "CPU contention by other processes": [
-            run.run for run in runs if run.jobs_with_contention or run.cpu_contention
-        ],
-        "the node was busy before the start": busy,
-        "binding was broken": [run.run for run in runs if run.binding_ok is False],
-        "samples waited for room on the disk, so that fewer than N ran at once": waited,
-        "a CPU quota held processes": [f"{run.run} ({number(run.throttled_s)} s)" for run in runs if run.throttled_s],
-        "heat slowed the CPUs": [run.run for run in runs if run.thermal_throttles],
-        "suspended meanwhile": [f"{run.run} ({number(run.paused_s)} s)" for run in runs if run.paused_s],
-    }
     yield from dict.fromkeys(
         f"{study}: {part}"
         for run in runs
         for part in (of_reads(run.fraction) and f"measured {of_reads(run.fraction)}", of_copies(run.samples_per_genome))
         if part
     )
-    yield from (f"{study}: {what}: {some(names, MOST_NAMED)}" for what, names in found.items() if names)
+    if broken := [run.run for run in runs if run.binding_ok is False]:
+        yield f"{study}: binding was broken: {some(broken, MOST_NAMED)}"
+    yield from (f"{study}: {line}" for line in lines(runs))

@@ -152,7 +152,7 @@ def node_grid(sides: Sequence[Side]) -> Grid | None:
     ]
     silent = [f"{name} has no record of its node: 'gpd node' makes one" for name in studies if name not in records]
     warned = [f"{name}: {warning}" for name in columns for warning in records[name].warnings]
-    return Grid(CAPTION, ("", *columns), tuple(groups), (NOTE, *silent, *warned), figures=False)
+    return Grid(CAPTION, ("", *columns), tuple(groups), (NOTE, *silent, *warned), numeric=False)
 
 
 def _lines(fields: Mapping[str, Callable[[NodeRecord], str]], records: Sequence[NodeRecord]) -> list[Line]:

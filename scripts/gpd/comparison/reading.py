@@ -10,10 +10,9 @@ from gpd.comparison.comparability import counted_records
 from gpd.comparison.results import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
 from gpd.published import curves
-from gpd.records import old_names
 from gpd.records.binding import is_binding
 from gpd.records.host import machine_differences
-from gpd.records.run import RunRecord
+from gpd.records.run import SPEC, RunRecord
 from gpd.records.run_spec import CurveKey, Mode
 from gpd.tables import collect
 
@@ -76,7 +75,6 @@ def _split(name: str) -> tuple[Path, tuple[str, ...]]:
     head, *parts = name.split(":")
     while parts and not (parts[0] in get_args(Mode) or is_binding(parts[0])):  # a folder's name may have a colon
         head = f"{head}:{parts.pop(0)}"
-    parts = [old_names.value_of("mode", part) for part in parts]
     return (Path(name), ()) if Path(name).exists() else (Path(head), tuple(parts))
 
 
@@ -107,7 +105,7 @@ def _read_published(name: str) -> list[Side]:
 
 def _read_study(argument: _StudyArgument, alone: bool) -> list[Side]:
     path, name = argument.path, argument.name
-    if not any(old_names.spec_paths(argument.folder)):
+    if not any(argument.folder.glob(f"*/{SPEC}")):
         raise SideError(f"{path}: not a study: no run in it; name the folder of a study")
     tables = collect.collect(argument.folder)
     finished = curves_of(tables)

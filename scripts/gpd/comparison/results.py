@@ -154,7 +154,7 @@ def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: s
         records=records,
         notes=(
             *([f"{study}: not finished, so in no figure: {unfinished}"] if unfinished else []),
-            *disturbances(name, runs, [record for record in records if record.spec.name in gigabases]),
+            *disturbances(name, runs),
         ),
         study=study,
         node=tables.node,

@@ -38,8 +38,7 @@ from gpd.machines import counters, host, launcher, rapl
 from gpd.machines.topology import Policy
 from gpd.records.binding import Binding, is_unbound
 from gpd.records.host import Host, machine_differences
-from gpd.records.old_names import SPEC
-from gpd.records.run import ProcessRecord, RunRecord, read_run
+from gpd.records.run import SPEC, ProcessRecord, RunRecord, read_run
 from gpd.records.run_spec import RunSpec
 from gpd.records.study import BEGAN, ENDED, STARTS, StudyRecord
 from gpd.statistics.known import whole_sum

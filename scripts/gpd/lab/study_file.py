@@ -1,6 +1,5 @@
 """Read throughput.yaml, whatever it holds: its settings, or a line for each fault. Pure but for the file."""
 
-import warnings
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -11,7 +10,6 @@ import yaml
 
 from gpd.lab.study import StudyError
 from gpd.pipelines import PIPELINES
-from gpd.records import old_names
 from gpd.records.binding import Binding
 from gpd.records.study import OF_OURS, PROFILES, Pool, Study, Subsample
 from gpd.text.formats import visible
@@ -25,10 +23,7 @@ MERGE = "tag:yaml.org,2002:merge"  # `<<`
 
 def read_study(path: Path) -> Study:
     """Read throughput.yaml. Raises StudyError with a line for each fault, OSError where there is no such file."""
-    read = _read_yaml(path)
-    given = old_names.record(read)
-    if given != read:
-        warnings.warn(f"{path}: {old_names.NOTE}", stacklevel=2)
+    given = _read_yaml(path)
     if not isinstance(given, dict):
         raise StudyError(
             f"{path}: {_printable(given)}: must be keys with values, at least `pipelines: {{germline: {{}}}}`"

@@ -79,9 +79,7 @@ def at_once(found: Recomputed) -> Found:
         ran = {name for process in record.processes for name in process.samples}
         if len(rows) != spec.n or ran != set(spec.samples):
             wrong.append(f"{says}, and {len(ran)} were run")
-        if record.waited_for_disk:
-            wrong.append(f"{says}, and the disk had no room for {some(record.waited_for_disk, MOST_SHOWN)}")
-        elif spec.mode == INDEPENDENT and (late := _after_others(rows)):
+        if spec.mode == INDEPENDENT and (late := _after_others(rows)):
             wrong.append(f"{says}, and {some(late, MOST_SHOWN)} began when others had ended")
     if found.streams and not wrong:
         wrong += [fault for record in found.streams for fault in streams.contradictions(record)]

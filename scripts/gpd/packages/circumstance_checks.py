@@ -1,19 +1,14 @@
 """Checks of circumstances: what else was at work, page cache and warm-up, CPUs and machines."""
 
-from collections.abc import Iterator, Sequence
-
 from gpd.outcomes import steps_of
-from gpd.packages import clocks
 from gpd.packages.evidence import Recomputed
 from gpd.packages.verdicts import MOST_SHOWN, NO_PLAN, UNKNOWN, Found, verdict
 from gpd.records.binding import is_unbound
-from gpd.records.contention import OF_JOBS
 from gpd.records.host import TRAITS, machine_differences
-from gpd.records.ledger import Attempt
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import STREAM
 from gpd.text.cpu_lists import parse_cpus
-from gpd.text.formats import counted, listed, number, percent, some
+from gpd.text.formats import counted, listed, percent, some
 
 CACHE_TOLERANCE = 0.01  # of the share of files that is in the page cache
 
@@ -26,37 +21,19 @@ DISCLOSED_SOFTWARE = ("workflow_digest", "environments_digest", "config_digest",
 
 
 def quiet(found: Recomputed) -> Found:
-    """Nothing else was at work before a run, and on the CPUs of its jobs, as far as somebody looked."""
+    """No run was disturbed, as the column `disturbances` has it, as far as somebody looked."""
+    disturbed = {row.run: row.disturbances for row in found.tables.runs}
     wrong, doubts, watched = [], [], 0
     for record in found.counted:
         name, load = record.spec.name, record.host.load if record.host else None
         jobs = [line for _, line in found.lines_of(record) if line.other_cpu_s is not None or line.cpu_contention]
         watched += len(jobs)
-        if load is not None and load.busy:
-            wrong.append(f"{name}: {number(load.busy_cpus)} CPUs were at work before its start")
-        if met := sum(line.cpu_contention is True for line in jobs):
-            wrong.append(f"{name}: others were at work on the CPUs of {met} of {counted(len(jobs), 'job')}")
-        wrong += [f"{name}: {fault}" for fault in _taken(jobs)]
-        pauses = [line.paused_s or 0 for _, line in found.lines_of(record)]
-        pauses += [record.machine_use.paused_s or 0] if record.machine_use else []
-        if paused_s := max(pauses, default=0):
-            wrong.append(f"{name}: suspended for {number(paused_s)} s")
+        if what := disturbed[name]:
+            wrong.append(f"{name}: {what}")
         if not jobs and (load is None or load.busy is None):
-            doubts.append(f"{name}: what else was at work nobody looked")
-    well = f"before {counted(len(found.counted), 'run')} and on the CPUs of {counted(watched, 'job')} nobody else was"
+            doubts.append(f"{name}: what else was at work is not known")
+    well = f"before {counted(len(found.counted), 'run')} and on the CPUs of {counted(watched, 'job')} nothing else was"
     return verdict(wrong, [well], doubts)
-
-
-def _taken(jobs: Sequence[Attempt]) -> Iterator[str]:
-    """Say what others took of the CPU time that jobs were allocated, where that is much over all of them."""
-    had_s = sum((clocks.width(line) or 0) * (line.own_s or 0) for line in jobs)
-    taken = {
-        "other processes": sum(line.other_cpu_s or 0 for line in jobs),
-        "the hypervisor": sum(line.steal_s or 0 for line in jobs),
-    }
-    for whose, taken_s in taken.items():
-        if taken_s > OF_JOBS * had_s:
-            yield f"{whose} took {number(taken_s)} s of the {number(had_s)} CPU seconds of its jobs"
 
 
 def warm_up(found: Recomputed) -> Found:

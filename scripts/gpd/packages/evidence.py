@@ -10,9 +10,9 @@ from gpd.comparison.comparability import counted_records
 from gpd.errors import GpdError
 from gpd.outcomes import read_as
 from gpd.packages import read
-from gpd.packages.manifest import OLD_TABLES, Manifest, differences
+from gpd.packages.manifest import Manifest, differences
 from gpd.packages.pack import Package, as_files
-from gpd.records import ledger, old_names, study
+from gpd.records import ledger, study
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place
 from gpd.records.run import RunRecord
@@ -86,9 +86,8 @@ def versions(manifest: Manifest) -> str:
 def _recompute(package: Package, folder: Path) -> Recomputed:
     tables = collect.collect(folder, check_clocks=False)
     anew = as_files(tables)
-    # an earlier version may have called them otherwise
     two = versions(package.manifest)
-    stored = {name: package.members.get(name, package.members.get(OLD_TABLES.get(name, name))) for name in anew}
+    stored = {name: package.members.get(name) for name in anew}
     return Recomputed(
         tables=tables,
         differing=(
@@ -121,7 +120,7 @@ def _differing(name: str, stored: bytes | None, anew: bytes, to_the_digit: bool 
     if stored is None or stored == anew:  # an earlier version had no table of what it had none of
         yield from [] if stored or anew.count(b"\n") == 1 else [f"{name}: it is not there"]
         return
-    packaged, computed = old_names.table(_rows(stored)), _rows(anew)
+    packaged, computed = _rows(stored), _rows(anew)
     if len(packaged) != len(computed) or any(len(row) != len(set(packaged[0])) for row in packaged):
         yield f"{name}: has another number of rows or columns than it says, or than the ledgers give"
         return
@@ -146,7 +145,7 @@ def _is_close(one: str, other: str) -> bool:
 
 def _not_held(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
     """Name the columns that one of two versions alone has: of the package, or of who checks it."""
-    if stored is not None and (alone := set(old_names.table(_rows(stored)[:1])[0]) ^ set(_rows(anew)[0])):
+    if stored is not None and (alone := set(_rows(stored)[0]) ^ set(_rows(anew)[0])):
         yield f"{name}: not held, for columns of another version: {', '.join(sorted(alone))}"
 
 

@@ -14,14 +14,12 @@ import msgspec
 from msgspec import Meta
 
 from gpd.errors import GpdError
-from gpd.records import node, old_names, study
+from gpd.records import node, study
 from gpd.tables import collect, columns
 
 SCHEMA_VERSION: Final = 1
 FILE = "manifest.json"
 TABLES = {table: f"{collect.FOLDER}/{table}.tsv" for table in columns.TABLES}
-# of earlier versions
-OLD_TABLES = {TABLES[table]: f"{collect.FOLDER}/{old}.tsv" for table, old in old_names.TABLES.items()}
 
 MOST_FILE_BYTES = 2**28  # of a package
 MOST_BYTES = 2**29  # of all that is in it
@@ -31,8 +29,8 @@ MOST_MEMBERS = 20_000
 # what a name is in this project: no member can be hidden, absolute, or above the folder that it is laid out in
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}"
 LEDGER = rf"ledger(\.{NAME})?\.jsonl"
-OF_STUDY = (FILE, study.FILE, study.STARTS, node.FILE, *TABLES.values(), *OLD_TABLES.values())
-OF_RUN = re.compile(rf"(?P<run>{NAME})/(run\.json|spec\.json|cell\.json|(samples/{NAME}/)?{LEDGER})")
+OF_STUDY = (FILE, study.FILE, study.STARTS, node.FILE, *TABLES.values())
+OF_RUN = re.compile(rf"(?P<run>{NAME})/(run\.json|spec\.json|(samples/{NAME}/)?{LEDGER})")
 
 Text = Annotated[str, Meta(max_length=1000)]
 Count = Annotated[int, Meta(ge=0)]
@@ -67,7 +65,7 @@ class Manifest:
     as copies of its files.
     """
 
-    format: Literal["gpd-package", "gpd-bundle"] = "gpd-package"
+    format: Literal["gpd-package"] = "gpd-package"
     schema: Literal[1] = SCHEMA_VERSION
     gpd_version: Text | None = None
     study: Annotated[str, Meta(pattern=rf"^{NAME}$")]

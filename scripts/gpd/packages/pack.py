@@ -32,8 +32,7 @@ from gpd.packages.manifest import (
 from gpd.packages.pseudonyms import Pseudonyms, hosts_in, users_in
 from gpd.packages.untrusted_json import check, check_allocated, parse
 from gpd.records import ledger, node, study
-from gpd.records.old_names import spec_path, spec_paths
-from gpd.records.run import RecordError, read_spec
+from gpd.records.run import SPEC, RecordError, read_spec
 from gpd.records.run_spec import RunSpec
 from gpd.tables import collect
 from gpd.tables.collect import Tables
@@ -56,7 +55,7 @@ class Package:
 
 def make(folder: Path, host_names: bool = False) -> Package:
     """Package a study; `host_names`: they stay as they are. Raises PackageError, and as collect() does."""
-    specs = [read_spec(path) for path in spec_paths(folder)]
+    specs = [read_spec(path) for path in sorted(folder.glob(f"*/{SPEC}"))]
     if not specs:
         raise PackageError(f"{folder}: not a study: no run in it; name the folder of a study")
     torn: list[str] = []
@@ -150,7 +149,7 @@ def _files(folder: Path, specs: list[RunSpec]) -> dict[str, Path]:
     paths = [folder / name for name in (study.FILE, study.STARTS, node.FILE)]
     for spec in specs:
         own = folder / spec.name
-        paths += [spec_path(own), own / "run.json", *ledger.files(own / "ledger.jsonl")]
+        paths += [own / SPEC, own / "run.json", *ledger.files(own / "ledger.jsonl")]
         ran = sorted(path.name for path in (own / "samples").glob("*")) if spec.stream else spec.samples
         paths += [file for sample in ran for file in ledger.files(own / "samples" / sample / "ledger.jsonl")]
     return {path.relative_to(folder).as_posix(): path for path in paths if path.is_file()}

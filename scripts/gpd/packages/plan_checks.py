@@ -8,7 +8,6 @@ from gpd.lab import study
 from gpd.lab.study import StudyError
 from gpd.packages.evidence import Recomputed
 from gpd.packages.verdicts import FAILS, NO_PLAN, UNKNOWN, Found, at, verdict
-from gpd.records import old_names
 from gpd.records.run_spec import CurveKey, RunSpec
 from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
 from gpd.statistics.estimates import estimate
@@ -59,7 +58,7 @@ def complete(found: Recomputed) -> Found:
         return UNKNOWN, [NO_PLAN]
     if plan.design < DESIGN and (plan.study.repeats == AUTO or not plan.study.concurrent_samples):
         return UNKNOWN, [OLDER_DESIGN]
-    ended = {old_names.run_name(record.spec.name): record.spec for record in found.tables.records}
+    ended = {record.spec.name: record.spec for record in found.tables.records}
     try:
         planned = list(_planned(plan, found))
     except StudyError as error:

@@ -30,8 +30,7 @@ from gpd.packages.manifest import (
 from gpd.packages.pack import Package, lay_out
 from gpd.packages.untrusted_json import check, check_allocated
 from gpd.records import ledger
-from gpd.records.old_names import spec_path
-from gpd.records.run import read_run, read_spec
+from gpd.records.run import SPEC, read_run, read_spec
 from gpd.text.formats import counted
 
 GZIP = 31  # zlib's number for gzip's format
@@ -157,7 +156,7 @@ def _check_member(member: tarfile.TarInfo, before: list[str]) -> None:
     if not member.isreg() or member.pax_headers or member.issparse():
         raise ValueError(f"{name}: not a plain file: a package has no links, devices and folders")
     if not may_be(member.name):
-        raise ValueError(f"{name}: no name of a file in a package")
+        raise ValueError(f"{name}: no name of a file in a package of this version")
     if member.size > MOST_MEMBER_BYTES:
         raise ValueError(f"{name}: more than {MOST_MEMBER_BYTES // MIB} MiB")
     if before and before[0] >= member.name:
@@ -174,5 +173,5 @@ def _check_places(folder: Path) -> None:
         for process in record.processes:
             if not ledger.files(path.parent / process.directory / "ledger.jsonl"):
                 raise PackageError(f"{record.spec.name}: the ledger of {process.directory} is not there")
-        if not (spec := spec_path(path.parent)).is_file() or read_spec(spec) != record.spec:
+        if not (spec := path.parent / SPEC).is_file() or read_spec(spec) != record.spec:
             raise PackageError(f"{record.spec.name}: spec.json and run.json do not tell the same")

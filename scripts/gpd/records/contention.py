@@ -1,4 +1,4 @@
-"""From where on others count as CPU contention: beside a run, before its start, and over its jobs.
+"""From where on others count as CPU contention: beside a run, and before its start.
 
 Of a single job the launcher says it (launcher/measure.py), by another measure: its CPUs are few and
 its time is short, so that half a CPU second and a tenth of what it was allocated is the least that is no noise.
@@ -11,8 +11,6 @@ from typing import Final
 FEW_SHARE: Final = 0.05
 MANY_SHARE: Final = 0.01
 CPUS: Final = 0.5
-
-OF_JOBS: Final = 0.05  # of the CPU time of all jobs of a run together: beyond it a package's run was not quiet
 
 
 def threshold(cpus: int) -> float:

@@ -16,7 +16,6 @@ from msgspec import Meta
 from snakemake_executor_plugin_pinned.ledger_checks import read_lines as read_lines
 
 from gpd.errors import GpdError
-from gpd.records import old_names
 from gpd.records.machine_use import Amount
 from gpd.records.run import YEARS
 from gpd.records.run_spec import AtLeastOne
@@ -153,7 +152,6 @@ def parse_attempt(line: str) -> Attempt:
     record = parse_line(line)
     if not isinstance(record, dict) or record.get("schema") != SCHEMA_VERSION:
         raise ValueError(f"no record of schema version {SCHEMA_VERSION}")
-    record = old_names.job_record(record)
     times = {name: _time(record[name]) for name in ("start", "end", "recorded") if record.get(name) is not None}
     attempt = msgspec.convert(record | times, Attempt)
     for cpus in (attempt.cpus, attempt.cpus_allowed, attempt.cpus_seen):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -29,6 +29,7 @@ CpuList = Annotated[str, Meta(max_length=100_000)]
 YEARS = range(1971, 9000)  # of a run
 # of a process in its run's folder
 PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}|copies/[1-9][0-9]{0,6}")
+SPEC: Final = "spec.json"  # what a run is to be
 REMEDY = "remove the run's folder, and it is run again"
 CONTINUED = "it was cut off and continued by an earlier version, and counts in no figure"
 DRAWN_ANEW = "an earlier version drew it anew without samples of bad data: drop these from the pool"
@@ -123,13 +124,12 @@ class RunRecord:
 
     `run` is the mark of its ledgers' records. `wall_s` is by a clock that is never set; `cpu_s` is what the operating
     system counted for its processes and their children, `snakemake_cpu_s` that part of Snakemake's own. `peak_disk_mib`
-    is the largest size of its folders that was seen, `kept_disk_mib` that of its results once all had ended;
-    `waited_for_disk`, of earlier versions, the samples that it had no room for at once. `cached`: the share of reads
-    and reference that was in the page cache at the start. `cpus`: those that its jobs might use, as a kernel list.
-    `genome_mb` is the length of the reference, in million bases. `energy_j` is what the machine's own counters of
-    processors and memory counted, None: none could be read. `binding`: how jobs were to be bound beside the policy,
-    None: no CPUs were allocated;
-    `memory_applied`: the memory policies that they really had. `pair_hmm`: which one GATK chose.
+    is the largest size of its folders that was seen, `kept_disk_mib` that of its results once all had ended. `cached`:
+    the share of reads and reference that was in the page cache at the start. `cpus`: those that its jobs might use, as
+    a kernel list. `genome_mb` is the length of the reference, in million bases. `energy_j` is what the machine's own
+    counters of processors and memory counted, None: none could be read. `binding`: how jobs were to be bound beside the
+    policy, None: no CPUs were allocated; `memory_applied`: the memory policies that they really had. `pair_hmm`: which
+    one GATK chose.
     `job_names` is there where the workflow is not ours.
     `host` is the machine that all of it ran on, and `machine_use` what that did meanwhile.
     """
@@ -146,7 +146,6 @@ class RunRecord:
     kept_disk_mib: Amount | None = None
     genome_mb: Amount | None = None
     energy_j: Mapping[Name, Amount] | None = None
-    waited_for_disk: tuple[Name, ...] = ()
     cached: Share | None = None
     cpus: CpuList | None = None
     processes: Annotated[tuple[ProcessRecord, ...], Meta(min_length=1)]

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Meta
 
 from gpd.files import read_bytes
-from gpd.records import old_names
 from gpd.records.binding import BindingName
 from gpd.records.decoding import Kind, parse
 from gpd.records.run import RecordError, Time
@@ -270,7 +269,7 @@ def _decoded(place: object, text: bytes, kind: type[Kind]) -> Kind:
 
 def _converted(place: object, document: object, kind: type[Kind]) -> Kind:
     try:
-        return msgspec.convert(old_names.record(document), kind)
+        return msgspec.convert(document, kind)
     except ValueError as error:  # of msgspec, too
         raise _no_record(place, error) from error
 

@@ -22,8 +22,8 @@ from gpd.pipelines import PIPELINES
 from gpd.reports.figures import INTERVALS, WHISKERS, Curve, CurvePoint, draw_curves, draw_stacks, stack_of
 from gpd.reports.grids import step_numbers
 from gpd.reports.page import Notice, Page, Section
+from gpd.reports.scope import one_node, scope
 from gpd.reports.study_figures import ReportFigure
-from gpd.statistics.estimates import Estimate
 from gpd.tables.columns import CLOCKS
 from gpd.text.formats import unit_for
 
@@ -41,10 +41,18 @@ def comparison_page(compared: Comparison, layout: Layout, method: str) -> Page:
         sections=(
             Section("Curves and steps", figures=drawn),
             *(Section(grid.caption, grids=(grid,)) for grid in grids(compared, layout)),
-            Section("What has to be known", lines=compared.notes),
+            Section("What has to be known", lines=(*compared.notes, *_scopes(compared.sides))),
             Section("How to read it", text=method),
         ),
     )
+
+
+def _scopes(sides: Sequence[Side]) -> Iterator[str]:
+    """Say of how many nodes and sessions each side is, and what one node a side means."""
+    measured = [side for side in sides if side.records]
+    yield from (f"{side.name}: {scope(side.records)}" for side in measured)
+    if len({side.study for side in measured}) > 1 and any(one_node(side.records) for side in measured):
+        yield "Where a side is of one node, nodes are compared, not their types: two of one type may differ as much."
 
 
 def _figures(compared: Comparison, best: BestRows, at: int) -> Iterator[ReportFigure]:
@@ -68,13 +76,7 @@ def _figures(compared: Comparison, best: BestRows, at: int) -> Iterator[ReportFi
 
 def _curve(name: str, results: Mapping[int, Results], of: Metric) -> Curve:
     estimates = {n: own.estimate(of) for n, own in results.items()}
-    return Curve(name, tuple(_point(n, estimate) for n, estimate in estimates.items() if estimate.mean is not None))
-
-
-def _point(n: int, estimate: Estimate) -> CurvePoint:
-    interval = estimate.interval()
-    clipped = (max(interval[0], 0.0), interval[1]) if interval else None  # nothing is done less than not at all
-    return CurvePoint(n, estimate.mean or 0.0, clipped)
+    return Curve(name, tuple(CurvePoint.of(n, one) for n, one in estimates.items() if one.mean is not None))
 
 
 def _steps(sides: Sequence[Side], rows: ConfigurationRows, at: int) -> ReportFigure:

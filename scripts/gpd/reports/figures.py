@@ -1,13 +1,10 @@
 """The figures of a report, drawn by matplotlib as SVG. Pure: numbers in, text out, the same text every time.
 
-Numbers come in the unit that the axis names. Text stays text: it can be searched, read aloud and printed sharply.
+Numbers come in the unit that the axis names.
 """
 
-import io
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from itertools import pairwise
 from textwrap import fill
 from typing import Any
@@ -15,89 +12,24 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from gpd.reports import looks, svg
 from gpd.statistics.estimates import Estimate
 from gpd.text.formats import number
 
-FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-TEXT, MUTED = "#1a1a1a", "#6b6b6b"
 HEADROOM = 1.06  # above the highest point, for its ring and error bar
-HALF_W, FULL_W = 4.5, 9.4  # inches; two halves stand beside each other, and a half alone fits a phone
 MOST_BARS = 1500  # of a timeline: past that they are thinner than a line
 MOST_LANES_NAMED = 32
 MOST_IN_HALF = 16  # cores: a map of more takes a page's width
-LEGEND_ROW = 0.2  # inches
 LONGEST_NAME = 24  # characters
 LEGEND_LINE, HALF_LEGEND_LINE = 52, 26  # characters; a legend of longer names than the latter has one column
 SAMPLES_AT_ONCE = "samples at once (N)"
-STANDARD_ERRORS = "Bars: one standard error of the mean, to both sides; a point without has one repeat."
 WHISKERS = "Lines at a part's top: the 95% confidence interval of its own mean; a part without has one repeat."
 INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
-
-# Okabe and Ito's palette (Color Universal Design, 2008) and a grey: told apart by the colour-blind too. Those that
-# run longest are furthest apart; hard filters stand in for the recalibration of variants and are hatched besides.
-STEP_LOOKS: Mapping[str, tuple[str, str]] = {
-    "map_and_sort": ("#0072B2", ""),
-    "mark_duplicates": ("#56B4E9", ""),
-    "realigner_targets": ("#999999", ""),
-    "realign_indels": ("#404040", ""),
-    "base_recalibration": ("#F0E442", ""),
-    "haplotype_caller": ("#E69F00", ""),
-    "genotype_gvcfs": ("#009E73", ""),
-    "hard_filter": ("#CC79A7", "////"),
-    "variant_recalibration": ("#CC79A7", ""),
-    "apply_variant_recalibration": ("#D55E00", ""),
-    "align": ("#0072B2", ""),
-    "assemble": ("#56B4E9", ""),
-    "merge": ("#999999", ""),
-    "quantify": ("#E69F00", ""),
-    "differential_expression": ("#009E73", ""),
-    "visualize": ("#CC79A7", ""),
-}
-DARK = {"#0072B2", "#404040", "#D55E00", "#009E73"}  # white can be read on these, black on the others
-LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#404040", "#999999")
-GREYS = ("#4d4d4d", "#7a7a7a", "#a0a0a0")
-HATCHES = ("", "////", "....", "xx")
-MARKERS = "os^Dv<>p"
-DASHES = ("-", "--", ":", "-.")
-
-SETTINGS: dict[Any, Any] = {  # matplotlib's own type of it names every key
-    "svg.fonttype": "none",
-    "font.size": 9.5,
-    "text.color": TEXT,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": TEXT,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e2e2e2",
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": TEXT,
-    "ytick.labelcolor": TEXT,
-    "legend.frameon": False,
-    "errorbar.capsize": 3,
-    "path.simplify": False,
-    "text.parse_math": False,
-}
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure: `name` is fit for a file, `description` says in words what is to be seen."""
-
-    name: str
-    title: str
-    description: str
-    svg: str
-    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,9 +41,10 @@ class CurvePoint:
     interval: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, n: int, mean: float, error: float | None) -> "CurvePoint":
-        """A mean with its error to both sides."""
-        return cls(n, mean, None if error is None else (mean - error, mean + error))
+    def of(cls, n: int, estimate: Estimate) -> "CurvePoint":
+        """A mean with its 95% interval, which begins at zero at the least: nothing is done less than not at all."""
+        low, high = estimate.interval() or (None, None)
+        return cls(n, estimate.mean or 0.0, None if low is None or high is None else (max(low, 0.0), high))
 
 
 @dataclass(frozen=True)
@@ -158,13 +91,13 @@ def draw_curves(
     y_label: str,
     muted: bool = False,
     x_label: str = SAMPLES_AT_ONCE,
-) -> Drawing:
+) -> svg.Drawing:
     """Lines against N with error bars; saturation points are ringed. `muted` draws lines for reference in grey."""
     saturations = any(curve.saturation is not None for curve in curves)
     names = [fill(curve.label, LEGEND_LINE) for curve in curves] + ["saturation point"] * saturations
     columns = 2 if all(len(name) <= HALF_LEGEND_LINE for name in names) else 1
-    with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name}):
-        figure, axes = _half("\n".join(names).count("\n") + 1, columns)
+    with matplotlib.rc_context(svg.SETTINGS | {"svg.hashsalt": name}):
+        figure, axes = svg.half("\n".join(names).count("\n") + 1, columns)
         for at, curve in enumerate(curves):
             _draw_curve(axes, curve, at, muted)
         _count_axis(axes, sorted({point.n for curve in curves for point in curve.points}), x_label)
@@ -172,9 +105,9 @@ def draw_curves(
         axes.set_ylabel(y_label)
         handles, _ = axes.get_legend_handles_labels()
         if saturations:
-            handles.append(Line2D([], [], ls="", marker="o", ms=11, mfc="none", mec=TEXT))
-        _legend(figure, handles, names, columns)
-        return _drawing(figure, name, title, in_words(curves, x_label))
+            handles.append(Line2D([], [], ls="", marker="o", ms=11, mfc="none", mec=svg.TEXT))
+        svg.legend(figure, handles, names, columns)
+        return svg.drawing(figure, name, title, in_words(curves, x_label))
 
 
 def in_words(curves: Iterable[Curve], x_label: str = SAMPLES_AT_ONCE) -> str:
@@ -193,13 +126,13 @@ def draw_map(
     rows: Sequence[Sequence[float]],
     labels: Sequence[str],
     edges: Sequence[int],
-) -> Drawing:
+) -> svg.Drawing:
     """CPUs against CPUs as a square of colours, in ns; lines stand before `edges`. What is NaN is grey."""
     wide = len(rows) > MOST_IN_HALF
-    with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name, "axes.grid": False}):
-        side = FULL_W * 0.72 if wide else HALF_W * 0.74
-        width, height = FULL_W if wide else HALF_W, side + 0.75
-        figure, axes = _axes(width, height, bottom=0.55, left=0.62, top=0.2, right=width - side - 0.62)
+    with matplotlib.rc_context(svg.SETTINGS | {"svg.hashsalt": name, "axes.grid": False}):
+        side = svg.FULL_W * 0.72 if wide else svg.HALF_W * 0.74
+        width, height = svg.FULL_W if wide else svg.HALF_W, side + 0.75
+        figure, axes = svg.axes(width, height, bottom=0.55, left=0.62, top=0.2, right=width - side - 0.62)
         axes.set_facecolor("#f2f2f2")
         image = axes.imshow(np.array(rows), cmap="cividis_r", interpolation="none")
         bar = figure.add_axes(((0.62 + side + 0.12) / width, 0.55 / height, 0.13 / width, side / height))
@@ -214,7 +147,7 @@ def draw_map(
         axes.tick_params(length=0, labelsize=7.5 if wide else 9)
         axes.set_xlabel("CPU")
         axes.set_ylabel("CPU")
-        return _drawing(figure, name, title, description, wide)
+        return svg.drawing(figure, name, title, description, wide)
 
 
 def draw_stacks(
@@ -224,20 +157,20 @@ def draw_stacks(
     y_label: str,
     numbers: Mapping[str, str],
     x_label: str = SAMPLES_AT_ONCE,
-) -> Drawing:
+) -> svg.Drawing:
     """A bar for each N, steps stacked from the first upwards; each part that has room bears its step's number."""
     steps = [step for step in numbers if any(step in stack.parts for stack in stacks)]
-    with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name, "axes.grid.axis": "y"}):
-        figure, axes = _half(len(steps))
+    with matplotlib.rc_context(svg.SETTINGS | {"svg.hashsalt": name, "axes.grid.axis": "y"}):
+        figure, axes = svg.half(len(steps))
         highest = max((sum(stack.parts.values()) for stack in stacks), default=0) or 1
         bottom = np.zeros(len(stacks))
         for step in steps:
             heights = np.array([stack.parts.get(step, 0.0) for stack in stacks])
-            colour, hatch = _look(step, numbers)
+            colour, hatch = looks.look(step, numbers)
             look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "#fff", "linewidth": 0.6}
             bars = axes.bar(range(len(stacks)), heights, 0.62, bottom=bottom, **look)
             named = [numbers[step] if height >= highest * 0.06 else "" for height in heights]
-            axes.bar_label(bars, named, label_type="center", fontsize=8, color=_ink(colour))
+            axes.bar_label(bars, named, label_type="center", fontsize=8, color=looks.ink(colour))
             bottom += heights
             _draw_whiskers(axes, [stack.errors.get(step) for stack in stacks], bottom, steps.index(step) / len(steps))
         axes.set_ylim(0)
@@ -246,11 +179,11 @@ def draw_stacks(
         axes.set_xlim(-0.6 - room, len(stacks) - 0.4 + room)
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
-        _legend(figure, *_step_key(steps, numbers), columns=2)
+        svg.legend(figure, *looks.step_key(steps, numbers), columns=2)
         head = "N = " if x_label == SAMPLES_AT_ONCE else ""
         parts = [(stack.label, ", ".join(f"{k} {number(v)}" for k, v in stack.parts.items())) for stack in stacks]
         words = "; ".join(f"{head}{label}: {part}" for label, part in parts)
-        return _drawing(figure, name, title, f"{y_label.capitalize()}. {words}")
+        return svg.drawing(figure, name, title, f"{y_label.capitalize()}. {words}")
 
 
 def draw_timeline(
@@ -261,57 +194,41 @@ def draw_timeline(
     lanes: Sequence[str],
     axis: tuple[str, str],
     numbers: Mapping[str, str],
-) -> Drawing:
+) -> svg.Drawing:
     """Which job held what when: a row a lane, a bar a job; `axis` names time and lanes."""
     longest = sorted(bars, key=lambda bar: (bar.start - bar.end, bar.start, bar.lane))[:MOST_BARS]
     drawn = sorted(longest, key=lambda bar: (bar.start, bar.lane))
     steps = [step for step in numbers if any(bar.step == step for bar in drawn)]
     failed = any(bar.failed for bar in drawn)
     rows = -(-(len(steps) + failed) // 3)
-    with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name, "axes.grid.axis": "x"}):
-        height = 1.0 + rows * LEGEND_ROW + min(max(0.3 * len(lanes), 0.6), 6.0)
+    with matplotlib.rc_context(svg.SETTINGS | {"svg.hashsalt": name, "axes.grid.axis": "x"}):
+        height = 1.0 + rows * svg.LEGEND_ROW + min(max(0.3 * len(lanes), 0.6), 6.0)
         left = 0.55 + 0.07 * max(map(len, lanes), default=0)
-        figure, axes = _axes(FULL_W, height, left=min(left, 2.4), bottom=0.62 + rows * LEGEND_ROW, top=0.12)
+        figure, axes = svg.axes(svg.FULL_W, height, left=min(left, 2.4), bottom=0.62 + rows * svg.LEGEND_ROW, top=0.12)
         end = max((bar.end for bar in drawn), default=1) or 1
-        _draw_bars(axes, drawn, {step: _look(step, numbers) for step in steps})
+        _draw_bars(axes, drawn, {step: looks.look(step, numbers) for step in steps})
         _number_bars(axes, [bar for bar in drawn if bar.end - bar.start > end * 0.02], numbers, len(lanes))
         axes.set_xlim(0, end)
         axes.set_ylim(len(lanes), 0)
         _name_lanes(axes, lanes)
         axes.set_xlabel(axis[0])
         axes.set_ylabel(axis[1])
-        handles, labels = _step_key(steps, numbers)
+        handles, labels = looks.step_key(steps, numbers)
         if failed:
-            handles.append(Patch(facecolor="#fff", edgecolor=TEXT, hatch="xxxx", linewidth=0.8))
+            handles.append(Patch(facecolor="#fff", edgecolor=svg.TEXT, hatch="xxxx", linewidth=0.8))
             labels.append("failed")
-        _legend(figure, handles, labels, columns=3)
-        return _drawing(figure, name, title, description, wide=True)
+        svg.legend(figure, handles, labels, columns=3)
+        return svg.drawing(figure, name, title, description, wide=True)
 
 
 # ------------------------------------------------------------------------------------------------ parts
 
 
-def _axes(
-    width: float, height: float, bottom: float, left: float = 0.72, top: float = 0.15, right: float = 0.12
-) -> tuple[Figure, Axes]:
-    """Axes with margins in inches: a layout that asks fonts for their widths would differ between machines."""
-    figure = Figure(figsize=(width, height))
-    FigureCanvasSVG(figure)
-    inner = (width - left - right) / width, (height - bottom - top) / height
-    return figure, figure.add_axes((left / width, bottom / height, *inner))
-
-
-def _half(lines: int, columns: int = 2) -> tuple[Figure, Axes]:
-    """Axes of half a page's width above a legend."""
-    legend = -(-lines // columns) * LEGEND_ROW
-    return _axes(HALF_W, 3.0 + legend, bottom=0.62 + legend)
-
-
 def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
-    colours = GREYS if muted else LINES
-    colour, mark = colours[at % len(colours)], MARKERS[at % len(MARKERS)]
+    colours = looks.GREYS if muted else looks.LINES
+    colour, mark = colours[at % len(colours)], looks.MARKERS[at % len(looks.MARKERS)]
     n, values = [point.n for point in curve.points], [point.value for point in curve.points]
-    dashes = DASHES[at % len(DASHES)] if muted else "-"
+    dashes = looks.DASHES[at % len(looks.DASHES)] if muted else "-"
     axes.plot(n, values, color=colour, marker=mark, ls=dashes, ms=5, lw=1.6, label=curve.label)
     bars = [(point.n, point.value, *point.interval) for point in curve.points if point.interval]
     if bars:
@@ -328,7 +245,7 @@ def _draw_whiskers(axes: Axes, errors: Sequence[float | None], tops: np.ndarray,
     ]
     if known:
         x, y, error = np.array(known).T
-        axes.errorbar(x, y, yerr=error, fmt="none", ecolor=TEXT, elinewidth=0.9, capsize=2)
+        axes.errorbar(x, y, yerr=error, fmt="none", ecolor=svg.TEXT, elinewidth=0.9, capsize=2)
 
 
 def _count_axis(axes: Axes, counts: Sequence[int], label: str) -> None:
@@ -343,9 +260,9 @@ def _count_axis(axes: Axes, counts: Sequence[int], label: str) -> None:
     axes.set_xlabel(label)
 
 
-def _draw_bars(axes: Axes, bars: Sequence[Bar], looks: Mapping[str, tuple[str, str]]) -> None:
+def _draw_bars(axes: Axes, bars: Sequence[Bar], of_steps: Mapping[str, tuple[str, str]]) -> None:
     """Draw the bars of each step at once, and a hatch over those that failed."""
-    for step, (colour, hatch) in looks.items():
+    for step, (colour, hatch) in of_steps.items():
         boxes = [_box(bar) for bar in bars if bar.step == step]
         axes.add_collection(
             PolyCollection(boxes, facecolors=colour, edgecolors="#fff", linewidths=0.4, hatch=hatch or None)
@@ -353,7 +270,7 @@ def _draw_bars(axes: Axes, bars: Sequence[Bar], looks: Mapping[str, tuple[str, s
     failed = [_box(bar) for bar in bars if bar.failed]
     if failed:
         axes.add_collection(
-            PolyCollection(failed, facecolors="none", edgecolors=TEXT, linewidths=1.0, hatch="xxxx", zorder=3)
+            PolyCollection(failed, facecolors="none", edgecolors=svg.TEXT, linewidths=1.0, hatch="xxxx", zorder=3)
         )
 
 
@@ -367,7 +284,7 @@ def _number_bars(axes: Axes, bars: Iterable[Bar], numbers: Mapping[str, str], la
     for bar in bars:
         if bar.lanes / lanes >= 0.02 and not bar.failed:
             where = (bar.start + bar.end) / 2, bar.lane + bar.lanes / 2
-            ink = _ink(_look(bar.step, numbers)[0])
+            ink = looks.ink(looks.look(bar.step, numbers)[0])
             axes.text(*where, numbers[bar.step], ha="center", va="center", fontsize=7.5, color=ink)
 
 
@@ -375,47 +292,3 @@ def _name_lanes(axes: Axes, lanes: Sequence[str]) -> None:
     named = range(0, len(lanes), max(-(-len(lanes) // MOST_LANES_NAMED), 1))
     axes.set_yticks([lane + 0.5 for lane in named], [lanes[lane][:LONGEST_NAME] for lane in named])
     axes.tick_params(axis="y", length=0)
-
-
-def _look(step: str, numbers: Mapping[str, str]) -> tuple[str, str]:
-    """A step's colour and hatch; where steps are others than ours by its place among them."""
-    if numbers.keys() <= STEP_LOOKS.keys():
-        return STEP_LOOKS[step]
-    at = list(numbers).index(step)
-    return LINES[at % len(LINES)], HATCHES[at // len(LINES) % len(HATCHES)]
-
-
-def _ink(colour: str) -> str:
-    return "#ffffff" if colour in DARK else "#000000"
-
-
-def _step_key(steps: Iterable[str], numbers: Mapping[str, str]) -> tuple[list, list[str]]:
-    looks = [(step, *_look(step, numbers)) for step in steps]
-    handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="#fff", linewidth=0.6) for _, colour, hatch in looks]
-    return handles, [f"{numbers[step]} {step}" for step, *_ in looks]
-
-
-def _legend(figure: Figure, handles: list, labels: list[str], columns: int) -> None:
-    spacing: dict[str, Any] = {"handlelength": 1.6, "columnspacing": 1.2, "labelspacing": 0.35}
-    figure.legend(handles, labels, loc="lower left", ncols=columns, bbox_to_anchor=(0.01, 0.0), **spacing)
-
-
-# -------------------------------------------------------------------------------------------------- svg
-
-
-def _drawing(figure: Figure, name: str, title: str, description: str, wide: bool = False) -> Drawing:
-    """The figure as an SVG element that can stand within a page beside others, and as a file."""
-    written = io.StringIO()
-    figure.savefig(written, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
-    svg = written.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)  # it would rule the page
-    svg = re.sub(r'font-family: [^;"]*(; )?', "", svg)
-    own = escape(name)
-    svg = re.sub(r'\bid="|href="#|url\(#', lambda found: f"{found[0]}{own}-", svg)  # unique among a page's figures
-    head, _, drawn = svg.partition(">")
-    head = re.sub(r' (width|height)="[^"]*"', "", head)
-    labelled = f'role="img" aria-labelledby="{own}-title {own}-description"'
-    looks = f'font-family="{FONTS}" stroke-linejoin="round" stroke-linecap="butt"'
-    named = f'<title id="{own}-title">{escape(title)}</title><desc id="{own}-description">{escape(description)}</desc>'
-    return Drawing(name, title, description, f"{head} {labelled} {looks}>{named}{drawn}", wide)

@@ -5,25 +5,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from gpd.comparison.agreement import Disagreement
 from gpd.pipelines import ALTERNATIVES, PIPELINES, in_order
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import MODES, CurveKey
 from gpd.statistics.estimates import Estimate
 from gpd.tables import search
 from gpd.tables.collect import Tables
-from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, SampleRow, StreamRow, SummaryRow
-from gpd.tables.faults import COHORT_DATA, DATA, LOAD
-from gpd.text.formats import TimeUnit, listed, number, of_copies, of_reads, some, unit_for, with_error
+from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, StreamRow, SummaryRow
+from gpd.text.formats import TimeUnit, listed, number, of_copies, of_reads, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
 
 SECONDS_PER_HOUR = 3600
 WIDEST = 9  # columns that fit a printed page; past that a table goes on in another
-MOST_FAILURES = 100
 NOT_RUN = "not run"
-SHORT_DIGEST = 12
-FAULTS = {DATA: "its data", COHORT_DATA: "data of its cohort", LOAD: "not its data", None: "not told apart"}
-MOST_RUNS = 4
 INTERVALS = "mean \u00b1 95% half-width over repeats"
 FEW = {  # repeats
     1: "one repeat, so no interval is known.",
@@ -208,7 +202,7 @@ def few_repeats(configurations: Iterable[ConfigurationRow]) -> tuple[str, ...]:
 
 # --------------------------------------------------------------------------------------- configurations by N
 
-CONFIGURATION_FIGURES = {
+CONFIGURATION_COLUMNS = {
     "genomes/day": "genomes_per_day",
     "30x human/day": "human_30x_per_day",
     "makespan, s": "makespan_s",
@@ -219,25 +213,25 @@ CONFIGURATION_FIGURES = {
 def configurations_grid(curve_key: CurveKey, configurations: Iterable[ConfigurationRow]) -> Grid:
     """What a curve came to, a row an N: means over its repeats with their intervals."""
     own = configurations_of(curve_key, configurations)
-    figures = _figures(own)
+    columns = _columns(own)
     rows: list[tuple[str | Entry, ...]] = [
         (
             *(str(configuration.n), str(configuration.repeats), str(configuration.failed)),
-            *(mean_entry(getattr(configuration, name)) for name in figures.values()),
+            *(mean_entry(getattr(configuration, name)) for name in columns.values()),
         )
         for configuration in own
     ]
     caption = f"{curve_key.pipeline}, {label(curve_key)}: {INTERVALS}{measured_on(own)}"
-    return Grid(caption, ("N", "runs", "failed", *figures), (group(rows),), few_repeats(own), words=0)
+    return Grid(caption, ("N", "runs", "failed", *columns), (group(rows),), few_repeats(own), words=0)
 
 
-def _figures(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:
-    """The figures of a curve by their heads: of parts of genomes' reads, or of others, no genomes."""
+def _columns(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:
+    """The columns of a curve by their heads: of parts of genomes' reads, or of others, no genomes."""
     parts = any(one.fraction < 1 or one.pipeline not in PIPELINES for one in configurations)
     human = any(configuration.human_30x_per_day.mean is not None for configuration in configurations)
     return {
         "samples/day" if parts and head == "genomes/day" else head: name
-        for head, name in CONFIGURATION_FIGURES.items()
+        for head, name in CONFIGURATION_COLUMNS.items()
         if human or name != "human_30x_per_day"
     }
 
@@ -292,35 +286,3 @@ def _from_to(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"({number(low)}-{number(high)})"
 
 
-# ------------------------------------------------------------------------------------------- failures
-
-
-def failure_grid(samples: Iterable[SampleRow]) -> Grid | None:
-    """The samples that failed, with step, cause, message and log; warm-ups too. None where none did."""
-    failed = [sample for sample in samples if not sample.succeeded]
-    heads = ("sample", "run", "step", "cause", "fault", "message", "log")
-    rows = [
-        (one.sample, one.run, one.failed_step, one.cause, FAULTS[one.fault], one.message, one.log)
-        for one in failed[:MOST_FAILURES]
-    ]
-    texts = [[text or "" for text in row] for row in rows]
-    return Grid("Samples that failed", heads, (group(texts),), figures=False) if texts else None
-
-
-# ------------------------------------------------------------------------------------------ agreement
-
-
-def disagreement_grid(differing: Iterable[Disagreement]) -> Grid:
-    """Each result of an output that differs, with the runs that came to it."""
-    rows = [
-        (", ".join(output.samples), output.pipeline, output.kind, short(digest), some(runs, MOST_RUNS))
-        for output in differing
-        for digest, runs in output.digests.items()
-    ]
-    return Grid(
-        "Outputs that differ", ("sample", "pipeline", "output", "digest", "runs"), (group(rows),), figures=False
-    )
-
-
-def short(digest: str) -> str:
-    return digest[:SHORT_DIGEST]

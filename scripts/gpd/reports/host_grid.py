@@ -1,6 +1,6 @@
 """The machines and the software of a study, as tables of a report, from the records of its runs. Pure.
 
-They have what a reader must know to place a figure. Names of folders and mounts are not: they say nothing of speed.
+They have what a reader must know to place a result. Names of folders and mounts are not: they say nothing of speed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,8 +8,7 @@ from dataclasses import fields, replace
 
 from gpd.records.host import FileSystem, Host, machine_differences
 from gpd.records.run import RunRecord
-from gpd.reports.grids import short
-from gpd.text.formats import counted, number, some
+from gpd.text.formats import counted, number, short, some
 from gpd.text.grid import Grid, group
 
 MIB_PER_GIB, MHZ_PER_GHZ = 1024, 1000
@@ -66,12 +65,7 @@ def host_grid(records: Iterable[RunRecord]) -> Grid | None:
     texts["load before the start"] = [_load(own) for _, own in found]
     rows = [(name, *own) for name, own in texts.items() if any(own)]
     heads = ("machine", *(host.hostname or "unnamed" for host, _ in found))
-    return Grid("Machines", heads, (group(rows),), figures=False) if rows else None
-
-
-def busy_runs(records: Iterable[RunRecord]) -> list[str]:
-    """Return the runs before whose start others were at work on the node."""
-    return [record.spec.name for record in records if record.host and record.host.load and record.host.load.busy]
+    return Grid("Machines", heads, (group(rows),), numeric=False) if rows else None
 
 
 def other_machines(records: Iterable[RunRecord]) -> str:
@@ -128,10 +122,7 @@ def _load(own: Sequence[RunRecord]) -> str:
     """The most that was at work before any run of a machine."""
     loads = (record.host.load for record in own if record.host and record.host.load)
     most = max((load.busy_cpus for load in loads if load.busy_cpus is not None), default=None)
-    if most is None:
-        return ""
-    busy = f"busy before {len(busy_runs(own))} of {counted(len(own), 'run')}"
-    return f"at most {number(most, 2)} CPUs at work; {busy}"
+    return "" if most is None else f"at most {number(most, 2)} CPUs at work, before any of {counted(len(own), 'run')}"
 
 
 # ------------------------------------------------------------------------------------------- software
@@ -143,7 +134,7 @@ def software_grid(records: Sequence[RunRecord]) -> Grid | None:
     versions = [_software([r for r in records if r.spec.pipeline == pipeline]) for pipeline in pipelines]
     names = dict.fromkeys(name for values in versions for name in values)
     rows = [(name, *(some(values.get(name, []), MOST_SHOWN) for values in versions)) for name in names]
-    return Grid("Software", ("software", *pipelines), (group(rows),), figures=False) if rows else None
+    return Grid("Software", ("software", *pipelines), (group(rows),), numeric=False) if rows else None
 
 
 def _binding(record: RunRecord) -> str:

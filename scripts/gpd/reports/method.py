@@ -1,4 +1,4 @@
-"""The method of a study in a dozen lines: what a figure of its report is, and what it is not. Pure."""
+"""The method of a study in a dozen lines: what a number of its report is, and what it is not. Pure."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ BEST = (
 LISTED = "Its repeats are those that it was chosen by among the N listed, which flatters it a little."
 SEARCHED = (
     "The N to measure were sought with single runs, one N and one curve after the other. What they gave is in no "
-    "figure: the best N of each curve and its neighbours were then measured anew, all curves in one block, in shuffled "
+    "mean: the best N of each curve and its neighbours were then measured anew, all curves in one block, in shuffled "
     "order within each repeat. That block alone says which N is best, and what it gives."
 )
 COPIES = (
@@ -43,7 +43,7 @@ DEFINITIONS = (
 
 
 def method_lines(tables: Tables) -> Iterator[str]:
-    """What a reader has to know of the figures, a line each."""
+    """What a reader has to know of the numbers, a line each."""
     counting, ended = counted_in(tables.runs), tables.runs
     counts = listed(str(n) for n in sorted({run.n for run in counting}))
     warm_ups, sought = sum(run.warm_up for run in ended), sum(run.seeking for run in ended)

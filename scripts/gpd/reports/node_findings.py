@@ -45,7 +45,7 @@ def _grid(
 ) -> Grid | None:
     """A table of rows; None without any."""
     of = group(rows)
-    return Grid(caption, tuple(heads), (of,), figures=numbers) if of.lines else None
+    return Grid(caption, tuple(heads), (of,), numeric=numbers) if of.lines else None
 
 
 # ---- bandwidth -------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ HTML = "report.html"
 
 @dataclass(frozen=True)
 class Notice:
-    """Something that must be known before any figure is used: `error` breaks them, `warning` weakens them."""
+    """Something that must be known before any number is used: `error` breaks them, `warning` weakens them."""
 
     level: str
     text: str
@@ -22,7 +22,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Headline:
-    """The best of a pipeline: the figure, what it counts, where it was reached, and the same in other units."""
+    """The best of a pipeline: the number, what it counts, where it was reached, and the same in other units."""
 
     pipeline: str
     best: Entry

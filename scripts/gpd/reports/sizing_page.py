@@ -24,12 +24,17 @@ def sizing_page(sizings: Sequence[Sizing], sources: Sequence[CoreHours]) -> Page
 
 
 def _figure(sizings: Sequence[Sizing]) -> ReportFigure:
-    curves = [Curve(one.machine.name, tuple(_points(one)), one.n) for one in sizings]
+    curves = [Curve(one.machine.name, tuple(_points(one)), _ringed(one)) for one in sizings]
     title = f"Genomes a day of one node, {sizings[0].demand.depth:g}x"
     return ReportFigure(
         "One node, at each N that was measured. Bars: 95% intervals, where runs tell them.",
         draw_curves("measured", title, curves, "genomes a day"),
     )
+
+
+def _ringed(one: Sizing) -> int | None:
+    """The N that answers; None where it is the largest that was measured, for more samples may give more."""
+    return one.n if one.n < one.measured[-1].n else None
 
 
 def _points(one: Sizing) -> Iterator[CurvePoint]:

@@ -13,7 +13,6 @@ from gpd.reports.figures import (
     Bar,
     Curve,
     CurvePoint,
-    Drawing,
     draw_curves,
     draw_stacks,
     draw_timeline,
@@ -31,6 +30,7 @@ from gpd.reports.grids import (
     step_times,
     steps_in,
 )
+from gpd.reports.svg import Drawing
 from gpd.statistics.saturation import Saturation, find_saturation
 from gpd.tables.columns import ConfigurationRow, JobRow, SummaryRow
 from gpd.text.cpu_lists import parse_cpus
@@ -123,11 +123,7 @@ def _curve(
     curve_key: CurveKey, points: Sequence[ConfigurationRow], column: str, scale: float = 1, rings: bool = False
 ) -> Curve:
     estimates = {point.n: getattr(point, column) for point in configurations_of(curve_key, points)}
-    drawn = (
-        CurvePoint.of(n, one.mean * scale, None if (half := one.half_width()) is None else half * scale)
-        for n, one in estimates.items()
-        if one.mean is not None
-    )
+    drawn = (CurvePoint.of(n, one.times(scale)) for n, one in estimates.items() if one.mean is not None)
     saturation = saturation_of(curve_key, points) if rings else None
     best_n = saturation.best_n if saturation else None
     return Curve(label(curve_key), tuple(drawn), None if best_n == max(estimates, default=None) else best_n)

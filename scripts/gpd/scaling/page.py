@@ -4,20 +4,25 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import ALONE, FULL, WHOLE
-from gpd.reports.figures import STANDARD_ERRORS, Curve, CurvePoint, Drawing, draw_curves
-from gpd.reports.host_grid import busy_runs, host_grid, other_machines, software_grid
+from gpd.reports.figures import INTERVALS, Curve, CurvePoint, draw_curves
+from gpd.reports.grids import INTERVALS as STATISTIC
+from gpd.reports.grids import mean_entry
+from gpd.reports.host_grid import host_grid, other_machines, software_grid
 from gpd.reports.page import Notice, Page, Section
+from gpd.reports.scope import scope
 from gpd.reports.study_figures import ReportFigure
+from gpd.reports.svg import Drawing
 from gpd.scaling.profiles import Goal, by_step
 from gpd.scaling.results import Results
-from gpd.statistics.amdahl import LEAST_THREAD_COUNTS
+from gpd.statistics.amdahl import LEAST_THREAD_COUNTS, TERMS
+from gpd.statistics.estimates import Estimate
+from gpd.tables import disturbances
 from gpd.tables.columns import ScalingConfiguration, ScalingFit
-from gpd.text.formats import counted, listed, number, some, with_error
+from gpd.text.formats import counted, listed, number, some
 from gpd.text.grid import Entry, Grid, group
 
 THREADS = "threads"
 MOST_NAMED = 5
-STATISTIC = "mean \u00b1 standard error over repeats"
 HEADS = (
     *("threads", "copies", "repeats", "step, s", "all done, s", "steps an hour", "CPU s", "efficiency"),
     *("peak of a job, MiB", "peak together, MiB"),
@@ -31,10 +36,11 @@ METHOD = (
     "CPU s: the kernel's count for the step's processes; of several copies the mean.",
     "Efficiency = T(1) / (n x T(n)) of the step's mean wall time, at the same binding and occupancy; in brackets its "
     "95% confidence interval.",
-    "Errors are standard errors of the mean over repeats: sample standard deviation (n - 1) / square root of n. "
-    "Warm-ups are in no figure, and the order of runs within a repeat was shuffled by the seed.",
+    "Errors are half-widths of 95% intervals of the mean over repeats: Student's t (n - 1 degrees of freedom) x sample "
+    "standard deviation / square root of n. Warm-ups are in no mean, and the order of runs within a repeat was "
+    "shuffled by the seed.",
     "Amdahl's law, T(n) = T(1) x (s + (1 - s) / n), is fitted to the wall times of all repeats (least squares of "
-    "relative errors); its standard error says how well these times fix s if the law is the step's, not that it is.",
+    "relative errors); its 95% interval says how well these times fix s if the law is the step's, not that it is.",
     "The memory bandwidth that a step draws, which ends the scaling of many, is not measured.",
 )
 
@@ -53,7 +59,7 @@ def find(results: Results, profiles: Mapping[Goal, str]) -> Page:
             Section("Profiles", lines=tuple(f"For {aim}: {place}." for aim, place in places.items())),
             Section("Not finished", lines=results.unfinished or ("Every run that was begun has ended.",)),
             Section("Machine and software", grids=grids),
-            Section("Method", lines=METHOD),
+            Section("Method", lines=(scope(results.records), *METHOD)),
         ),
     )
 
@@ -68,18 +74,10 @@ def _notices(results: Results) -> Iterator[Notice]:
     runs = results.runs
     if results.unfinished:
         count = counted(len(results.unfinished), "run")
-        yield Notice("warning", f"In no figure, for not ended: {count}; see Not finished.")
+        yield Notice("warning", f"In no mean, for not ended: {count}; see Not finished.")
     if broken := [run.run for run in runs if run.binding_ok is False]:
         yield Notice("error", f"Binding was broken in {some(broken, MOST_NAMED)}: jobs may have shared CPUs.")
-    if busy := busy_runs(results.records):
-        yield Notice("warning", f"The node was busy before the start of {some(busy, MOST_NAMED)}.")
-    if met := [run for run in runs if run.jobs_with_contention]:
-        taken = sum((run.other_cpu_s or 0) + (run.steal_s or 0) for run in met)
-        yield Notice(
-            "warning",
-            f"CPU contention by other processes in {some([run.run for run in met], MOST_NAMED)}: they took "
-            f"{number(taken)} CPU seconds on the CPUs of jobs, so that times there are too long.",
-        )
+    yield from (Notice("warning", f"{line}.") for line in disturbances.lines(run for run in runs if not run.warm_up))
     if others := other_machines(results.records):
         yield Notice("warning", others)
     kinds = {host.virtual_machine or "none" for record in results.records for host in record.machines}
@@ -102,7 +100,7 @@ def _steps(configurations: Sequence[ScalingConfiguration], fits: Sequence[Scalin
 
 
 def grids(configurations: Sequence[ScalingConfiguration]) -> Iterator[Grid]:
-    """A table of each curve of each step, a row a number of threads: means and standard errors."""
+    """A table of each curve of each step, a row a number of threads: means and half-widths."""
     for _, step, own in by_step(configurations):
         for label, curve in _curves(own):
             yield Grid(f"{step}, {label}: {STATISTIC}", HEADS, (group(map(_line, curve)),))
@@ -129,7 +127,7 @@ def _line(row: ScalingConfiguration) -> tuple[str | Entry, ...]:
     interval = "" if low is None or high is None else f"({number(100 * low)}-{number(100 * high)}%)"
     return (
         *(str(row.threads), f"{row.copies:,}", f"{row.repeats:,}"),
-        *(Entry(*with_error(one.mean, one.se)) for one in (row.step_s, row.makespan_s, row.steps_per_hour, row.cpu_s)),
+        *map(mean_entry, (row.step_s, row.makespan_s, row.steps_per_hour, row.cpu_s)),
         Entry("" if row.efficiency is None else f"{number(100 * row.efficiency)}%", interval),
         *(number(row.peak_rss_mib), number(row.peak_memory_mib)),
     )
@@ -141,24 +139,20 @@ def _figures(step: str, curves: Sequence[tuple[str, list[ScalingConfiguration]]]
         return
     full = [(label, own) for label, own in curves if own[0].occupancy == FULL]
     seconds = _drawing(f"{step}-seconds", f"Seconds of {step} against threads", "step_s", curves, "s")
-    yield ReportFigure(f"{STANDARD_ERRORS} Half as long at each doubling would be efficiency 100%.", seconds)
+    yield ReportFigure(f"{INTERVALS} Half as long at each doubling would be efficiency 100%.", seconds)
     if any(len(own) > 1 for _, own in full):
         title = f"Steps an hour of {step} against threads, fully loaded node"
         hourly = _drawing(f"{step}-hourly", title, "steps_per_hour", full, "steps an hour")
-        yield ReportFigure(f"{STANDARD_ERRORS} The highest point: most samples a day of this step.", hourly)
+        yield ReportFigure(f"{INTERVALS} The highest point: most samples a day of this step.", hourly)
 
 
 def _drawing(
     name: str, title: str, column: str, curves: Sequence[tuple[str, list[ScalingConfiguration]]], unit: str
 ) -> Drawing:
-    drawn = [Curve(label, means) for label, own in curves if (means := tuple(_means(own, column)))]
+    means = [(label, [(row.threads, getattr(row, column)) for row in own]) for label, own in curves]
+    known = [(label, [(threads, one) for threads, one in own if one.mean is not None]) for label, own in means]
+    drawn = [Curve(label, tuple(CurvePoint.of(*one) for one in own)) for label, own in known if own]
     return draw_curves(name, title, drawn, unit, x_label=THREADS)
-
-
-def _means(own: Sequence[ScalingConfiguration], column: str) -> Iterator[CurvePoint]:
-    for row in own:
-        if (mean := getattr(row, column).mean) is not None:
-            yield CurvePoint.of(row.threads, mean, getattr(row, column).se)
 
 
 def _fit(fit: ScalingFit) -> str:
@@ -171,8 +165,14 @@ def _fit(fit: ScalingFit) -> str:
             f"which takes {LEAST_THREAD_COUNTS}"
         )
         return f"{where}: Amdahl's serial fraction {number(fit.serial_fraction, 2)}, {known}."
-    value, error = with_error(fit.serial_fraction, fit.serial_fraction_se)
-    t1, t1_error = with_error(fit.t1_s, fit.t1_se)
+    serial = _fitted(fit, fit.serial_fraction, fit.serial_fraction_se)
     over = counted(fit.thread_counts, "thread count")
     beyond = "" if 0 <= (fit.serial_fraction or 0) <= 1 else " Beyond 0 to 1: this law is not the step's."
-    return f"{where}: Amdahl's serial fraction {value} {error}, T(1) {t1} {t1_error} s, over {over}.{beyond}"
+    return (
+        f"{where}: Amdahl's serial fraction {serial}, T(1) {_fitted(fit, fit.t1_s, fit.t1_se)} s, over {over}.{beyond}"
+    )
+
+
+def _fitted(fit: ScalingFit, value: float | None, se: float | None) -> str:
+    """A fitted value and the half-width of its 95% interval, of as many degrees of freedom as the times leave."""
+    return mean_entry(Estimate(fit.times - TERMS + 1, value, None, se)).joined()

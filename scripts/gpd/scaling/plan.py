@@ -83,7 +83,7 @@ def thread_counts(wanted: Sequence[int], cores: int) -> tuple[int, ...]:
 
 
 def refuse_too_many(options: Options, node: Node) -> None:
-    """Raise StudyError where the node has none of these thread counts; grid() leaves single ones out."""
+    """Raise StudyError where the node has none of these thread counts; specs() leaves single ones out."""
     if options.threads and min(options.threads) > node.cores:
         wanted = _listed(options.threads)
         raise StudyError(f"--threads {wanted}: more than the {node.cores} cores that may be used here: name fewer")
@@ -131,7 +131,7 @@ def copies(step: Step, threads: int, node: Node, occupancy: Occupancy) -> int:
     return max(1, min(node.cores // threads, by_memory))
 
 
-def grid(options: Options, steps: Iterable[Step], node: Node, study: str) -> tuple[list[RunSpec], list[str]]:
+def specs(options: Options, steps: Iterable[Step], node: Node, study: str) -> tuple[list[RunSpec], list[str]]:
     """The runs, in the order in which they are run, and a line for each part of what was wanted that is none.
 
     A warm-up of each step comes first, with most threads, which takes the least time. Within a repeat the order of all

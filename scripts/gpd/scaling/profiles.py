@@ -88,7 +88,7 @@ def _parts(configurations: Sequence[ScalingConfiguration], goal: Goal) -> Iterat
     for pipeline, step, own in by_step(configurations):
         if (one := best(own, goal)) is None:
             continue
-        figure = " ".join(filter(None, (*with_error(goal.figure(one).mean, goal.figure(one).se), goal.unit)))
+        figure = " ".join(filter(None, (*with_error(goal.figure(one).mean, goal.figure(one).half_width()), goal.unit)))
         copies = f", {one.copies} at once" if goal.occupancy == FULL else ""
         tried = ", ".join(map(str, sorted(row.threads for row in own)))
         rules = yaml.safe_dump(dict.fromkeys(PIPELINES[pipeline].rules_of(step), one.threads), sort_keys=False)

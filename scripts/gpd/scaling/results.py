@@ -153,6 +153,7 @@ def _fits(runs: Iterable[ScalingRun]) -> Iterator[ScalingFit]:
         yield ScalingFit(
             **curve,
             thread_counts=found.thread_counts,
+            times=found.times,
             t1_s=found.t1_s,
             t1_se=found.t1_se,
             serial_fraction=found.serial,

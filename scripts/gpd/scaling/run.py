@@ -53,7 +53,7 @@ def make_plan(source: Source, pool: Pool, sample: str, options: Options, folder:
     names = plan.chosen_steps(pipeline, options.steps, [step.name for step in there])
     steps = [step for name in names for step in there if step.name == name]
     folder = folder if folder.name.strip(".") else folder.resolve()
-    planned, left_out = plan.grid(options, steps, node, folder.name)
+    planned, left_out = plan.specs(options, steps, node, folder.name)
     settings = Study(
         name=folder.name,
         directory=str(folder.parent),

@@ -9,28 +9,23 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpd.statistics.estimates import MAX_EXPONENT, Estimate
+from gpd.statistics.estimates import Estimate
 from gpd.statistics.saturation import Observation
 
 
 @dataclass(frozen=True)
 class Range:
-    """A figure with its 95% interval; the interval is None where runs do not tell it."""
+    """A value with its 95% interval; the interval is None where runs do not tell it."""
 
     mid: float
     low: float | None = None
     high: float | None = None
 
     @classmethod
-    def of(cls, mean: float, over: Estimate) -> "Range":
-        """The mean of `over`, or another figure that is as uncertain; on the logarithmic scale, so never below zero."""
-        interval = over.interval()
-        if interval is None or not over.mean:
-            return cls(mean)
-        half = (interval[1] - over.mean) / over.mean
-        if half > MAX_EXPONENT:
-            return cls(mean)
-        return cls(mean, mean * math.exp(-half), mean * math.exp(half))
+    def of(cls, over: Estimate) -> "Range":
+        """A mean with its interval by Student's t; None where that reaches zero: so little do these repeats tell."""
+        low, high = over.interval() or (None, None)
+        return cls(over.mean or 0.0, low, high) if low and low > 0 else cls(over.mean or 0.0)
 
     def __mul__(self, factor: float) -> "Range":
         return self.each(lambda value: value * factor)
@@ -46,7 +41,7 @@ class Range:
 
     @property
     def worst(self) -> float:
-        """Its upper end; where that is not known, the figure."""
+        """Its upper end; where that is not known, the value."""
         return self.mid if self.high is None else self.high
 
     def each(self, change: Callable[[float], float]) -> "Range":
@@ -56,18 +51,18 @@ class Range:
 
 @dataclass(frozen=True)
 class Measured:
-    """N samples at once, of so many gigabases each. `se` is the standard error of gigabases a day over repeats.
+    """N samples at once, of so many gigabases each: means over repeats, as the table `summary` has them.
 
-    What is not known is None. Disk is MiB for each gigabase of the samples, memory that of all jobs together: what they
-    took, and what those that ran at once had asked for. `watts` are over these runs. `extrapolated`: it is to answer
-    for samples of any size.
+    `se` is the standard error of gigabases a day. What is not known is None. Disk is MiB for each gigabase of the
+    samples, memory that of all jobs together: what they took, and what those that ran at once had asked for. `watts`
+    are over these runs. `extrapolated`: it is to answer for samples of any size.
     """
 
     n: int
     gigabases: float
     gigabases_per_day: Range
     se: float | None = None
-    cpu_utilisation: float | None = None
+    cpu_utilisation: Range | None = None
     memory_mib: float | None = None
     declared_mib: float | None = None
     disk_mib_per_gb: float | None = None
@@ -78,20 +73,21 @@ class Measured:
 
     @property
     def observation(self) -> Observation:
+        """What the search for the saturation point sees of it."""
         return Observation(self.n, self.gigabases_per_day.mid, self.se)
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One machine. `measured` ascends in N, and has those at which no sample failed for the load.
+    """One machine. `measured` ascends in N, and has those at which no sample failed.
 
-    `n_failed` is the smallest N at which samples did. `notes` are what a reader has to know.
+    `n_failed` is the smallest N at which samples did. `watts` were measured while all cores were busy. `notes` are what
+    a reader has to know.
     """
 
     name: str
     source: str
     skus: tuple[str, ...]
-    sockets: int | None
     cores: int
     measured: tuple[Measured, ...]
     n_failed: int | None = None

@@ -1,22 +1,18 @@
-"""What a number of genomes needs of a machine: nodes, hours, memory, disk, energy, money."""
+"""What a number of genomes needs of a machine: which N answers for it, how many nodes, and what limits them."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpd.errors import GpdError
 from gpd.pipelines import ALIKE, GIGABASES_PER_X
-from gpd.sizing.cost import Price
 from gpd.sizing.machine import Machine, Measured, Range
-from gpd.sizing.power import Power, over_runs
+from gpd.sizing.power import Power
 from gpd.statistics.saturation import Saturation, find_saturation
-from gpd.text.formats import SECONDS_PER_DAY, number, percent
+from gpd.text.formats import number, percent
 
 HOURS_PER_DAY = 24
 DAYS_PER_WEEK = 7
-HOURS_PER_WEEK = HOURS_PER_DAY * DAYS_PER_WEEK
-MIB_PER_GIB = 1024
 MOST_SCALED = 2  # samples that were measured may be so many times as large as those that are asked for
 
 
@@ -28,8 +24,6 @@ class Demand:
     depth: float
     deadline_h: float | None = None
     nodes: int | None = None
-    carbon_g_per_kwh: float | None = None
-    price_per_gib_month: float | None = None
 
     @property
     def gigabases(self) -> float:
@@ -42,9 +36,10 @@ class Demand:
 
 @dataclass(frozen=True)
 class Sizing:
-    """The answer for one machine; what is not known is None.
+    """The answer for one machine; quantities.py has its lines.
 
-    `measured` are the N that answer for samples of this size, `at` is the one of them that is used.
+    `measured` are the N that answer for samples of this size, `at` is the one of them that is used. `price_per_hour` is
+    of a node; None: not given.
     """
 
     demand: Demand
@@ -52,12 +47,48 @@ class Sizing:
     measured: tuple[Measured, ...]
     at: Measured
     power: Power | None
-    price: Price
+    price_per_hour: float | None = None
 
     @property
     def n(self) -> int:
         """Samples at once on a node."""
         return self.at.n
+
+    @property
+    def genomes_per_day(self) -> Range:
+        """Of one node."""
+        return self.demand.daily(self.at)
+
+    @cached_property
+    def makespan_h(self) -> Range:
+        """Hours of N samples, which is also how long one waits for a sample."""
+        return self.genomes_per_day.over(HOURS_PER_DAY * self.n)
+
+    @cached_property
+    def nodes(self) -> Range:
+        """As many as it takes."""
+        return (self.genomes_per_day * DAYS_PER_WEEK).over(self.demand.genomes_per_week).up()
+
+    @property
+    def nodes_counted(self) -> int:
+        """Those that there are; else as many as it takes with some certainty."""
+        return self.demand.nodes or int(self.nodes.worst)
+
+    @cached_property
+    def saturation(self) -> Saturation:
+        """Of all these N, whatever the deadline."""
+        return find_saturation(one.observation for one in self.measured)
+
+    @property
+    def within(self) -> bool:
+        """Whether a batch keeps the deadline, also where it takes as long as it may."""
+        return self.demand.deadline_h is None or self.makespan_h.worst <= self.demand.deadline_h
+
+    @property
+    def fits(self) -> bool:
+        """Whether a node has the memory that jobs which run at once ask for, as far as both are known."""
+        there, asked = self.machine.memory_mib, self.at.declared_mib
+        return there is None or asked is None or asked <= there
 
     @property
     def remarks(self) -> Iterator[str]:
@@ -66,17 +97,11 @@ class Sizing:
             yield self.scaled
         yield f"limited by {self.limit}"
         if self.demand.deadline_h is not None and self.makespan_h.high is None:
-            yield f"deadline: N = {self.n} ran once, so how much longer a batch may take is not known"
+            yield f"deadline: N = {self.n} has no interval, so how much longer a batch may take is not known"
         weekly = self.genomes_per_day * DAYS_PER_WEEK
         span = "" if weekly.low is None else f" ({number(weekly.low)} to {number(weekly.high)})"
         yield f"one more node: {number(weekly.mid)} genomes a week more{span}"
         yield from self._memory
-        if self.spot_hours is not None:
-            lost = self.price.lost_h
-            what = "a batch begins anew" if lost is None else f"{number(lost)} h are lost"
-            more = percent(self.spot_hours.mid / self.makespan_h.mid - 1)
-            often = f"{self.price.preemptions_per_day:g} pre-emptions a day"
-            yield f"spot: {often} and node, at each {what}: {more} more hours"
         yield f"watts: {self.power.source}" if self.power else "watts: not known, so no energy; give --watts"
         if self.machine.bandwidth_mb_s is not None:
             yield f"memory bandwidth of the node, measured: {number(self.machine.bandwidth_mb_s)} MB/s"
@@ -93,134 +118,14 @@ class Sizing:
         if there is not None and self.at.declared_mib is not None:
             yield f"memory: those that ran at once had asked for {percent(self.at.declared_mib / there)} of it"
 
-    @cached_property
-    def saturation(self) -> Saturation:
-        """Of all these N, whatever the deadline."""
-        return find_saturation(one.observation for one in self.measured)
-
-    @property
-    def genomes_per_day(self) -> Range:
-        """Of one node."""
-        return self.demand.daily(self.at)
-
-    @cached_property
-    def makespan_h(self) -> Range:
-        """Hours of N samples, which is also how long one waits for a sample."""
-        return self.genomes_per_day.over(HOURS_PER_DAY * self.n)
-
-    @property
-    def within(self) -> bool:
-        """Whether a batch keeps the deadline, also where it takes as long as it may."""
-        return self.demand.deadline_h is None or self.makespan_h.worst <= self.demand.deadline_h
-
-    @property
-    def fits(self) -> bool:
-        """Whether a node has the memory that jobs which run at once ask for, as far as both are known."""
-        there, asked = self.machine.memory_mib, self.at.declared_mib
-        return there is None or asked is None or asked <= there
-
-    @property
-    def core_hours(self) -> Range:
-        """Of the node, idle cores included, for a genome."""
-        return self.makespan_h * (self.machine.cores / self.n)
-
-    @cached_property
-    def nodes(self) -> Range:
-        """As many as it takes."""
-        return (self.genomes_per_day * DAYS_PER_WEEK).over(self.demand.genomes_per_week).up()
-
-    @property
-    def nodes_counted(self) -> int:
-        """Those that there are; else as many as it takes with some certainty."""
-        return self.demand.nodes or int(self.nodes.worst)
-
-    @property
-    def days(self) -> Range:
-        """How long a week's genomes take on these nodes: batches of N, none of them cut."""
-        batches = math.ceil(self.demand.genomes_per_week / (self.n * self.nodes_counted))
-        return self.makespan_h * (batches / HOURS_PER_DAY)
-
-    @property
-    def memory_gib(self) -> float | None:
-        """What jobs took together at the most, when N was measured."""
-        return _gib(self.at.memory_mib)
-
-    @property
-    def declared_gib(self) -> float | None:
-        """What jobs that ran at once had asked for together at the most, when N was measured."""
-        return _gib(self.at.declared_mib)
-
-    @property
-    def scratch_gib(self) -> float | None:
-        """Disk that a node's batch takes while it runs."""
-        return _gib(self.at.disk_mib_per_gb, self.n * self.demand.gigabases)
-
-    @property
-    def kept_gib(self) -> float | None:
-        """Disk that a genome's results take when all is done."""
-        return _gib(self.at.kept_mib_per_gb, self.demand.gigabases)
-
-    @property
-    def network_mib_s(self) -> Range | None:
-        """To and from network file systems, of one node on average."""
-        amount = self.at.shared_mib_per_gb
-        return None if amount is None else self.at.gigabases_per_day * (amount / SECONDS_PER_DAY)
-
-    @property
-    def kwh(self) -> Range | None:
-        """For a genome."""
-        return None if self.power is None else self.makespan_h * (self.power.watts / 1000 / self.n)
-
-    @property
-    def co2_kg(self) -> Range | None:
-        """For a genome: energy x what the grid emits."""
-        carbon = self.demand.carbon_g_per_kwh
-        return None if self.kwh is None or carbon is None else self.kwh * (carbon / 1000)
-
-    @property
-    def cost(self) -> Range | None:
-        """For a genome, of the hours that its batch takes."""
-        hourly = self.price.price_per_hour
-        return None if hourly is None else self.makespan_h * (hourly / self.n)
-
-    @property
-    def spot_hours(self) -> Range | None:
-        """Of a batch on nodes that may be pre-empted, with what is lost."""
-        return self.price.spot_hours(self.makespan_h)
-
-    @property
-    def spot_cost(self) -> Range | None:
-        """For a genome, on such nodes."""
-        hours, hourly = self.spot_hours, self.price.spot_price_per_hour
-        return None if hours is None or hourly is None else hours * (hourly / self.n)
-
-    @property
-    def cost_of_whole_nodes(self) -> float | None:
-        """A week of the nodes counted with, whether they are at work or not."""
-        hourly = self.price.price_per_hour
-        return None if hourly is None else self.nodes_counted * HOURS_PER_WEEK * hourly
-
-    @property
-    def idle_share(self) -> Range:
-        """The part of a week in which these nodes have nothing to do: none where they do not suffice."""
-        batch = self.demand.genomes_per_week / (self.n * self.nodes_counted * HOURS_PER_WEEK)
-        idle = (self.makespan_h * batch).each(lambda taken: max(0.0, 1 - taken))
-        return Range(idle.mid, idle.high, idle.low)
-
-    @property
-    def storage_a_month(self) -> float | None:
-        """What the results of a genome cost a month."""
-        price = self.demand.price_per_gib_month
-        return None if self.kept_gib is None or price is None else self.kept_gib * price
-
     @property
     def scaled(self) -> str | None:
         """Say of what other size the samples were that were measured; None: they were as large as those asked for."""
         if self.at.extrapolated:
             sizes = f"{number(self.at.gigabases)} to {number(self.demand.gigabases)} Gb a sample"
             return (
-                f"EXTRAPOLATED from {sizes}, as if time and disk grew as gigabases do: how far off that is"
-                " nobody knows, so it has no intervals and no memory"
+                f"EXTRAPOLATED from {sizes}, as if time and disk grew as gigabases do: how far off"
+                " is not known, so it has no intervals and no memory"
             )
         if self.at.gigabases * ALIKE <= self.demand.gigabases:
             return None
@@ -237,8 +142,8 @@ class Sizing:
             return f"the deadline: no N that was measured keeps {self.demand.deadline_h:g} h"
         if not self.fits:
             return "memory: at no N that was measured is there as much as jobs that run at once ask for"
-        if self.saturation.n != self.n:
-            best = next(one for one in self.measured if one.n == self.saturation.n)
+        if self.saturation.best_n != self.n:
+            best = next(one for one in self.measured if one.n == self.saturation.best_n)
             if not replace(self, at=best).fits:
                 return f"memory: at N = {best.n}, which gives most, jobs that run at once ask for more than there is"
             return f"the deadline: without it N = {best.n} gives most"
@@ -249,26 +154,27 @@ class Sizing:
         return f"what was measured: N = {self.n} is the most; whether more at once give more is not known"
 
 
-def _gib(mib: float | None, times: float = 1) -> float | None:
-    return None if mib is None else mib * times / MIB_PER_GIB
-
-
 def size(
-    demand: Demand, machine: Machine, power: Power | None, price: Price | None = None, extrapolate: bool = False
+    demand: Demand,
+    machine: Machine,
+    watts: float | None = None,
+    price_per_hour: float | None = None,
+    extrapolate: bool = False,
 ) -> Sizing:
     """The answer for one machine, at the N that gives most of those that fit its memory and keep the deadline.
 
-    Raises GpdError where no samples of about the size that is asked for were measured, but where it is to extrapolate.
+    `watts` are those that were given for a node. Raises GpdError where no samples of about the size that is asked for
+    were measured, but where it is to extrapolate.
     """
     least, most = ALIKE * demand.gigabases, MOST_SCALED * demand.gigabases
     alike = tuple(one for one in machine.measured if least <= one.gigabases <= most)
     if not alike and not extrapolate:
         raise GpdError(_not_known(demand, machine))
     alike = alike or tuple(map(_extrapolated, machine.measured))
-    answers = [Sizing(demand, machine, alike, one, over_runs(power, one), price or Price()) for one in alike]
+    answers = [Sizing(demand, machine, alike, one, Power.of(watts, machine, one), price_per_hour) for one in alike]
     fitting = [one for one in answers if one.fits] or answers[:1]
     kept = [one for one in fitting if one.within] or [min(fitting, key=lambda one: one.makespan_h.worst)]
-    best = find_saturation(one.at.observation for one in kept).n
+    best = find_saturation(one.at.observation for one in kept).best_n
     return next(one for one in kept if one.n == best)
 
 

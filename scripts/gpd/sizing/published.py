@@ -14,7 +14,6 @@ from gpd.published.curves import (
     COVERAGE,
     FOLDER,
     GIGABASES_A_SAMPLE,
-    SOCKETS,
     PublishedCurve,
     PublishedPoint,
     Row,
@@ -83,10 +82,9 @@ def _machine(curve: PublishedCurve, spread: Estimate) -> Machine:
         name=f"{PREFIX}{curve.sku}",
         source="published",
         skus=(curve.sku,),
-        sockets=SOCKETS,
         cores=curve.cores or 0,
         measured=tuple(
-            Measured(point.n, GIGABASES_A_SAMPLE, Range.of(point.gigabases_per_day or 0.0, spread))
+            Measured(point.n, GIGABASES_A_SAMPLE, Range.of(spread.times(point.gigabases_per_day or 0.0)))
             for point in whole(curve)
         ),
         n_failed=min(failed, default=None),

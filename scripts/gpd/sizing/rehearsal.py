@@ -136,7 +136,7 @@ class Seconds:
     def range(self) -> Range:
         """With its 95% interval by Student's t."""
         error = sqrt(self.variance) if self.variance is not None and self.freedom >= 1 else None
-        return Range.of(self.mean, Estimate(int(self.freedom) + 1, self.mean, None, error))
+        return Range.of(Estimate(int(self.freedom) + 1, self.mean, None, error))
 
 
 def read(path: Path) -> Rehearsal:
@@ -204,7 +204,6 @@ def machine(name: str, rehearsal: Rehearsal, gigabases: float) -> Machine:
         name=name,
         source="rehearsal",
         skus=(),
-        sockets=None,
         cores=rehearsal.cores,
         measured=(Measured(rehearsal.cores, gigabases, daily),),
         memory_mib=rehearsal.memory_gib * 1024,

@@ -1,8 +1,8 @@
-"""The machine of a study, from the runs of one curve of the germline pipeline."""
+"""The machine of a study, from the table `summary` of one curve of the germline pipeline."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from statistics import mean, median
+from statistics import median
 
 from gpd.errors import GpdError
 from gpd.pipelines import GERMLINE
@@ -12,14 +12,14 @@ from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import SHARED
 from gpd.sizing.machine import Machine, Measured, Range
-from gpd.statistics.estimates import estimate
-from gpd.statistics.known import most, most_at_once, whole_sum
+from gpd.statistics.estimates import Estimate
+from gpd.statistics.known import mean, most, most_at_once, whole_sum
 from gpd.tables.collect import Tables
-from gpd.tables.columns import JobRow, RunRow
+from gpd.tables.columns import CONFIGURATION, ConfigurationRow, JobRow, RunRow
 from gpd.text.formats import counted, listed
 
-# what is the same in all runs of a curve: of one machine
-CURVE = ("pipeline", "mode", "binding", "sku", "cores")
+KEY = attrgetter(*CONFIGURATION)
+CURVE = attrgetter(*(name for name in CONFIGURATION if name != "n"))
 
 
 def watts_and_bandwidth(node: NodeRecord | None) -> tuple[float | None, float | None]:
@@ -30,33 +30,48 @@ def watts_and_bandwidth(node: NodeRecord | None) -> tuple[float | None, float | 
 
 
 def machine(name: str, tables: Tables) -> Machine:
-    """What the curve with most runs tells, one of `shared` before others; clusters are no single node.
+    """What the curve with most runs tells, one of `shared` before others.
 
-    Raises GpdError where no run ended without failures.
+    Raises GpdError where no sample succeeded, or some failed at each N.
     """
-    rows_of_curve = _curve(name, tables)
+    curve = _curve(name, tables.configurations)
+    overloaded = [one.n for one in curve if one.failed]
+    if not (whole := [one for one in curve if one.n not in overloaded and one.gigabases_per_day.mean]):
+        raise GpdError(f"{name}: at each N samples failed; measure fewer at once")
+    keys = {KEY(one) for one in whole}
+    runs: dict[int, list[RunRow]] = {}
+    for run in tables.runs:
+        if run.counted and KEY(run) in keys:
+            runs.setdefault(run.n, []).append(run)
+    means = {(row.n, row.metric): row.estimate for row in tables.summary if row.step is None and KEY(row) in keys}
+    declared, drawn = _declared_mib(tables.jobs), _watts(tables.records)
     host = next((record.host for record in tables.records if record.host), None)
     watts, bandwidth = watts_and_bandwidth(tables.node)
-    of_n = {n: [row for row in rows_of_curve if row.n == n] for n in sorted({int(row.n) for row in rows_of_curve})}
-    with_failures = [n for n, rows in of_n.items() if any(row.failed for row in rows)]
-    runs = {n: whole for n, rows in of_n.items() if n not in with_failures and (whole := _whole(rows))}
-    if not runs:
-        raise GpdError(f"{name}: at each N samples failed; measure fewer at once")
-    first, declared = rows_of_curve[0], _declared_mib(tables.jobs)
-    drawn = {record.spec.name: watts for record in tables.records if (watts := _watts(record))}
     return Machine(
         name=name,
         source="study",
-        skus=(first.sku,) if first.sku else (),
-        sockets=host.sockets if host and host.virtual_machine == "none" else None,  # of others' processors, too
-        cores=cores_of(first, host),
-        measured=tuple(_measured(n, rows, declared, drawn) for n, rows in runs.items()),
-        n_failed=min(with_failures, default=None),
+        skus=(whole[0].sku,) if whole[0].sku else (),
+        cores=cores_of(runs[whole[0].n][0], host),
+        measured=tuple(_measured(one, runs[one.n], means, declared, drawn) for one in whole),
+        n_failed=min(overloaded, default=None),
         memory_mib=(host.memory_limit_mib or host.memory_mib) if host else None,
         watts=watts,
         bandwidth_mb_s=bandwidth,
-        notes=tuple(_notes(first, runs)),
+        notes=tuple(_notes(whole)),
     )
+
+
+def _curve(name: str, configurations: Iterable[ConfigurationRow]) -> list[ConfigurationRow]:
+    """The configurations of one curve by N."""
+    rows = [row for row in configurations if row.pipeline == GERMLINE.name]
+    repeats: dict[tuple, int] = {}
+    for row in rows:
+        if row.gigabases_per_day.mean:
+            repeats[CURVE(row)] = repeats.get(CURVE(row), 0) + row.repeats
+    if not repeats:
+        raise GpdError(f"{name}: no batch of the germline pipeline on one machine has a sample that succeeded")
+    chosen = max(repeats, key=lambda key: (SHARED in key, repeats[key], str(key)))
+    return sorted((row for row in rows if CURVE(row) == chosen), key=attrgetter("n"))
 
 
 def cores_of(run: RunRow, host: Host | None) -> int:
@@ -67,34 +82,13 @@ def cores_of(run: RunRow, host: Host | None) -> int:
     return max(1, round(run.cores * of_thread))
 
 
-def _curve(name: str, tables: Tables) -> list[RunRow]:
-    """The counted runs of one curve."""
-    rows = [row for row in tables.runs if row.counted and row.pipeline == GERMLINE.name]
-    kind = attrgetter(*CURVE)
-    kinds = list(map(kind, _whole(rows)))
-    if not kinds:
-        raise GpdError(f"{name}: no batch of the germline pipeline on one machine ended without failures")
-    chosen = max(dict.fromkeys(kinds), key=lambda one: (SHARED in one, kinds.count(one), str(one)))
-    return [row for row in rows if kind(row) == chosen]
-
-
-def _whole(rows: Iterable[RunRow]) -> list[RunRow]:
-    """The runs that have gigabases a day."""
-    return [row for row in rows if row.gigabases_per_day]
-
-
-def _gigabases(whole: RunRow) -> float:
-    assert whole.gigabases, "a run that has gigabases a day has gigabases"
-    return whole.gigabases
-
-
 def _declared_mib(jobs: Iterable[JobRow]) -> dict[str, float]:
     """The largest sum of what jobs asked for that ran at one time, of each run in which it is known of every job."""
     spans: dict[str, list[tuple[float, float, float]]] = {}
     silent = set()
     for job in jobs:
         if job.start_s is None or job.end_s is None:
-            continue  # it never began, or nobody saw its end
+            continue  # it never began, or its end was not seen
         if job.mem_mb is None:
             silent.add(job.run)
         else:
@@ -102,23 +96,32 @@ def _declared_mib(jobs: Iterable[JobRow]) -> dict[str, float]:
     return {run: most_at_once(own) for run, own in spans.items() if run not in silent}
 
 
-def _watts(record: RunRecord) -> float | None:
-    """What processors and memory drew over a run; None: nobody counted."""
-    return sum(record.energy_j.values()) / record.wall_s if record.energy_j and record.wall_s else None
+def _watts(records: Iterable[RunRecord]) -> dict[str, float]:
+    """What processors and memory drew over each run in which it was counted, W."""
+    return {one.spec.name: sum(one.energy_j.values()) / one.wall_s for one in records if one.energy_j and one.wall_s}
 
 
-def _measured(n: int, runs: Sequence[RunRow], declared: Mapping[str, float], drawn: Mapping[str, float]) -> Measured:
-    daily = estimate(row.gigabases_per_day for row in runs)
+def _measured(
+    configuration: ConfigurationRow,
+    runs: Sequence[RunRow],
+    means: Mapping[tuple[int, str], Estimate],
+    declared: Mapping[str, float],
+    drawn: Mapping[str, float],
+) -> Measured:
+    n = configuration.n
+    daily, busy = means[n, "gigabases_per_day"], means[n, "cpu_utilisation"]
     shared = [whole_sum([row.shared_inputs_mib, row.shared_outputs_mib]) for row in runs]
+    gigabases = mean(row.gigabases / row.succeeded for row in runs if row.gigabases and row.succeeded) or 0.0
+    disk_mib = means[n, "disk_per_sample_mib"].mean
     return Measured(
         n=n,
-        gigabases=mean(_gigabases(row) / n for row in runs),
-        gigabases_per_day=Range.of(daily.mean or 0.0, daily),
+        gigabases=gigabases,
+        gigabases_per_day=Range.of(daily),
         se=daily.se,
-        cpu_utilisation=_middle(row.cpu_utilisation for row in runs),
+        cpu_utilisation=None if busy.mean is None else Range.of(busy),
         memory_mib=most(row.peak_memory_mib for row in runs),
-        declared_mib=max((declared[row.run] for row in runs if row.run in declared), default=None),
-        disk_mib_per_gb=_a_gigabase(runs, [row.peak_disk_mib for row in runs]),
+        declared_mib=most(declared.get(row.run) for row in runs),
+        disk_mib_per_gb=None if disk_mib is None or not gigabases else disk_mib / gigabases,
         kept_mib_per_gb=_a_gigabase(runs, [row.kept_disk_mib for row in runs]),
         watts=_middle(drawn.get(row.run) for row in runs),
         shared_mib_per_gb=_a_gigabase(runs, shared),
@@ -133,11 +136,18 @@ def _middle(values: Iterable[float | None]) -> float | None:
 
 def _a_gigabase(runs: Sequence[RunRow], amounts: Sequence[float | None]) -> float | None:
     pairs = zip(runs, amounts, strict=True)
-    return _middle(None if amount is None else amount / _gigabases(row) for row, amount in pairs)
+    return _middle(amount / row.gigabases for row, amount in pairs if amount is not None and row.gigabases)
 
 
-def _notes(first: RunRow, runs: Mapping[int, Sequence[RunRow]]) -> Iterable[str]:
-    count, numbers = counted(sum(map(len, runs.values())), "run"), listed(str(n) for n in runs)
-    yield f"measured: {count} of {first.mode}, {first.binding} binding; N = {numbers}"
-    if single := [str(n) for n, rows in runs.items() if len(rows) == 1]:
+def _notes(configurations: Sequence[ConfigurationRow]) -> Iterable[str]:
+    first, repeats = configurations[0], sum(one.repeats for one in configurations)
+    numbers = listed(str(one.n) for one in configurations)
+    yield f"measured: {counted(repeats, 'run')} of {first.mode}, {first.binding} binding; N = {numbers}"
+    if single := [str(one.n) for one in configurations if one.repeats == 1]:
         yield f"N = {listed(single)} ran once: repeats would give an interval"
+    if wide := [str(one.n) for one in configurations if one.repeats > 1 and not _tells(one.gigabases_per_day)]:
+        yield f"N = {listed(wide)}: repeats scatter so widely that their interval reaches zero; more would narrow it"
+
+
+def _tells(daily: Estimate) -> bool:
+    return Range.of(daily).low is not None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import curve_fit
 
 Numbers = NDArray[np.float64]
+TERMS = 2
 LEAST_THREAD_COUNTS = 3  # for an uncertainty: two are met exactly, whatever the law
 
 
@@ -19,7 +20,8 @@ LEAST_THREAD_COUNTS = 3  # for an uncertainty: two are met exactly, whatever the
 class Fit:
     """Amdahl's law for one step; None is what so few thread counts do not tell.
 
-    `t1_s` is the fitted time of one thread, `serial` the serial fraction, each with its standard error.
+    `t1_s` is the fitted time of one thread, `serial` the serial fraction, each with its standard error. `times`: how
+    many it was fitted to.
     """
 
     thread_counts: int
@@ -27,6 +29,7 @@ class Fit:
     t1_se: float | None = None
     serial: float | None = None
     serial_se: float | None = None
+    times: int = 0
 
 
 def fit(times: Iterable[tuple[int, float]]) -> Fit:
@@ -42,13 +45,13 @@ def fit(times: Iterable[tuple[int, float]]) -> Fit:
     threads, seconds = (np.array(column, dtype=float) for column in zip(*known, strict=True))
     if thread_counts < LEAST_THREAD_COUNTS:
         b, a = map(float, np.polyfit(1 / threads, seconds, 1))
-        return Fit(thread_counts, a + b, None, a / (a + b), None)
+        return Fit(thread_counts, a + b, None, a / (a + b), None, len(known))
     # noise grows with the time that is measured: each residual counts as a share of it
     (a, b), covariance = curve_fit(_line, threads, seconds, sigma=seconds, jac=_slopes)
     t1_s = float(a + b)
     gradients = np.array([[1.0, 1.0], [b / t1_s**2, -a / t1_s**2]])
     t1_se, serial_se = map(float, np.sqrt(np.diag(gradients @ covariance @ gradients.T).clip(min=0)))
-    return Fit(thread_counts, t1_s, t1_se, float(a) / t1_s, serial_se)
+    return Fit(thread_counts, t1_s, t1_se, float(a) / t1_s, serial_se, len(known))
 
 
 def _line(threads: Numbers, a: float, b: float) -> Numbers:

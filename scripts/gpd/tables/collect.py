@@ -35,8 +35,7 @@ from gpd.records.host import machine_differences, machine_numbers
 from gpd.records.ledger import Attempt, Clock, read_ledger
 from gpd.records.ledger_check import Place, overlaps
 from gpd.records.node import NodeRecord
-from gpd.records.old_names import spec_paths
-from gpd.records.run import ProcessRecord, RunRecord, read_run, read_spec
+from gpd.records.run import SPEC, ProcessRecord, RunRecord, read_run, read_spec
 from gpd.records.study import StudyRecord, read_starts, read_study_record
 from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, over_repeats, rows
@@ -76,7 +75,7 @@ class Tables:
 
     @cached_property
     def summary(self) -> Sequence[SummaryRow]:
-        """Every figure over the repeats of each configuration, of each step and of all together."""
+        """Every mean over the repeats of each configuration, of each step and of all together."""
         return over_repeats.summary(self.configurations, self.runs, self.steps)
 
     def frame(self, table: str) -> pd.DataFrame:
@@ -128,7 +127,7 @@ def read_runs(study: Path, check_clocks: bool = True) -> tuple[list[Run], tuple[
         raise CollectError(f"{study}: no such folder; name the folder of a study")
     finished = [(path.parent, read_run(path)) for path in study.glob("*/run.json")]
     ended = {folder for folder, _ in finished}
-    unfinished = [read_spec(path) for path in spec_paths(study) if path.parent not in ended]
+    unfinished = [read_spec(path) for path in study.glob(f"*/{SPEC}") if path.parent not in ended]
     finished.sort(key=lambda found: ORDER(found[1].spec))
     names = tuple(spec.name for spec in sorted(unfinished, key=ORDER))
     runs = [Run(of, tuple(_read_process(folder, of, one) for one in of.processes)) for folder, of in finished]
@@ -140,7 +139,7 @@ def read_runs(study: Path, check_clocks: bool = True) -> tuple[list[Run], tuple[
 
 
 def one_machine(study: Path, tables: Tables) -> Tables:
-    """The tables of a study, whose figures are means over its runs. Raises CollectError where they are of several."""
+    """The tables of a study, whose values are means over its runs. Raises CollectError where they are of several."""
     if found := machine_differences(record.host for record in tables.records if record.host):
         raise CollectError(f"{study}: its runs ran on different machines: {found}: give each a study of its own")
     return tables

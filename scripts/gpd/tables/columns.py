@@ -66,7 +66,7 @@ MachineNumber = Annotated[
     Count, means("Which of the study's machines, from 1 in the order of their first runs; empty: of several, or none.")
 ]
 
-RunName = Annotated[str, means("The run: one configuration of the study's grid, one repeat of it, one folder.")]
+RunName = Annotated[str, means("The run: one configuration of the study, one repeat of it, one folder.")]
 Repeat = Annotated[
     int, means("Which repeat, from 1; 0: a warm-up, one of a search, or a sample alone to be looked at.")
 ]
@@ -80,6 +80,13 @@ JobsWithContention = Annotated[Count, means("Attempts on whose CPUs other proces
 OtherCpu = Annotated[Real, means("CPU time that other processes took on allocated CPUs.", "s")]
 Steal = Annotated[Real, means("CPU time that the hypervisor gave to others on allocated CPUs.", "s")]
 
+Disturbed = Annotated[
+    Text,
+    means(
+        "What kept it from the machine's full speed: load before its start, other processes, the hypervisor, waits for "
+        "CPUs of other runs, quota, heat, pauses; empty: nothing that is known."
+    ),
+]
 
 Fraction = Annotated[float, means("Share of the reads of each sample that was measured; 1: all.")]
 SamplesPerGenome = Annotated[int, means("Samples that each genome of the pool stands for, as copies of its files.")]
@@ -96,9 +103,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
     n: SamplesAtOnce
     repeat: Repeat
     warm_up: WarmUp
-    seeking: Annotated[
-        bool, means("Whether it sought the N to measure, with one run each; such runs are in no figure.")
-    ]
+    seeking: Annotated[bool, means("Whether it sought the N to measure, with one run each; such runs are in no mean.")]
     counted: Annotated[bool, means("In statistics: no warm-up, search, sample alone, stream.")]
 
     curve_key = property(_curve_key)
@@ -190,7 +195,7 @@ HUMAN = means(
 )
 MAKESPAN = means(
     "First start of a step's job to the last end, reference and QC outside; over hosts wall_s; "
-    "empty: a stream, whose figures are in streams.",
+    "empty: a stream, whose row is in streams.",
     "s",
 )
 CPU_UTILISATION = means("CPU time of the tools / (usable threads x makespan).")
@@ -243,7 +248,6 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     kept_disk_mib: Annotated[Real, means("Size of the results when the run had ended, without what runs share.", "MiB")]
     disk_per_sample_mib: Annotated[Real, DISK_A_SAMPLE]
     disk_per_input: Annotated[Real, means("peak_disk_mib / the size of the samples' read files.")]
-    waited_for_disk: Annotated[int, means("Of earlier versions: samples begun later, for want of disk.", "samples")]
     read_mib: Annotated[Real, means("Read from storage by the named steps.", "MiB")]
     write_mib: Annotated[Real, means("Written towards storage by the named steps.", "MiB")]
     shared_inputs_mib: Annotated[Real, means("Inputs of the named steps on network file systems, once a job.", "MiB")]
@@ -262,6 +266,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     thermal_throttles: Annotated[Count, means("How often heat slowed its cores and packages; empty: not known.")]
     mhz_mean: Annotated[Real, means("What its CPUs ran at on average; empty: not known.", "MHz")]
     paused_s: Annotated[Real, means("How long it was suspended, or one of its jobs; empty: not known.", "s")]
+    disturbances: Disturbed
 
 
 class StreamRow(OfRun, frozen=True, kw_only=True):
@@ -324,7 +329,7 @@ CONFIGURATION = (  # what repeats that are pooled share
 
 
 class SummaryRow(Struct, frozen=True, kw_only=True):
-    """A figure of a configuration over its repeats: of one step, or of all together."""
+    """A quantity of a configuration over its repeats: of one step, or of all together."""
 
     study: StudyName
     pipeline: PipelineName
@@ -352,7 +357,7 @@ class SummaryRow(Struct, frozen=True, kw_only=True):
 
     @property
     def estimate(self) -> Estimate:
-        """The figure with its errors."""
+        """The mean with its errors."""
         return Estimate(self.repeats, self.mean, self.sd, self.se)
 
 
@@ -406,6 +411,7 @@ class ScalingRun(Struct, frozen=True, kw_only=True):
     jobs_with_contention: JobsWithContention
     other_cpu_s: OtherCpu
     steal_s: Steal
+    disturbances: Disturbed
 
 
 class ScalingConfiguration(ScalingCurve, frozen=True, kw_only=True):
@@ -433,6 +439,7 @@ class ScalingFit(ScalingCurve, frozen=True, kw_only=True):
     """Amdahl's law for a curve."""
 
     thread_counts: Annotated[int, means("Thread counts that were measured; two meet the law exactly, without errors.")]
+    times: Annotated[int, means("Runs that it was fitted to.", "runs")]
     t1_s: Annotated[Real, means("Time of one thread by Amdahl's law, fitted to step_s of all repeats.", "s")]
     t1_se: Annotated[Real, means("Its standard error; empty: fewer than three thread counts.", "s")]
     serial_fraction: Annotated[Real, means("The part of one thread's time that no further thread shortens.")]

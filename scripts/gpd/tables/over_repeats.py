@@ -1,4 +1,4 @@
-"""The table `summary`: every figure of every configuration over its repeats, of each step and of all together. Pure.
+"""The table `summary`: every quantity of every configuration over its repeats, of each step and of all together. Pure.
 
 Terminal and report take the times of steps, and their errors, from here.
 """

@@ -1,7 +1,7 @@
-"""How often a configuration is measured: so many times, or until its figure is known well enough. Pure.
+"""How often a configuration is measured: so many times, or until its mean is known well enough. Pure.
 
 The error is the half-width of the mean's 95% confidence interval by Student's t, not its standard error: of three
-repeats the one is 4.3 times the other. A rule that looks at the figure before it stops flatters its error a little: it
+repeats the one is 4.3 times the other. A rule that looks at the mean before it stops flatters its error a little: it
 stops where chance made the spread small. LEAST repeats at the least keep that small, and every repeat counts, whatever
 it came to.
 """
@@ -25,7 +25,7 @@ def relative(mean: float | None, half_width: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class RepeatStats:
-    """What the repeats of a configuration came to: how many have ended, the mean figure, and the half-width of its 95%
+    """What the repeats of a configuration came to: how many have ended, the mean, and the half-width of its 95%
     confidence interval."""
 
     ended: int = 0
@@ -33,8 +33,8 @@ class RepeatStats:
     half_width: float | None = None
 
     @classmethod
-    def of(cls, ended: int, figure: Estimate) -> "RepeatStats":
-        return cls(ended, figure.mean, figure.half_width())
+    def of(cls, ended: int, daily: Estimate) -> "RepeatStats":
+        return cls(ended, daily.mean, daily.half_width())
 
     def within(self, precision: float) -> bool:
         """Whether the half-width is at most this share of the mean; nothing is left to learn of one that is 0."""

@@ -1,6 +1,6 @@
 """Rows of a study's tables, from its records: jobs, samples, steps and run of a run, configurations over runs. Pure.
 
-Here is every figure of a study computed. A sum leaves out what is not known: nobody measured an attempt that was killed
+Here is every value of a study computed. A sum leaves out what is not known: nobody measured an attempt that was killed
 together with its launcher.
 """
 
@@ -19,9 +19,10 @@ from gpd.records.ledger import Attempt, Clock, last_attempts, one_clock
 from gpd.records.machine_use import MachineUse
 from gpd.records.run import RunRecord
 from gpd.statistics.estimates import Estimate, estimate
-from gpd.statistics.known import most_at_once, whole_sum
+from gpd.statistics.known import most, most_at_once, whole_sum
 from gpd.tables import streams
 from gpd.tables.columns import CONFIGURATION, ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
+from gpd.tables.disturbances import disturbances
 from gpd.text.cpu_lists import count_cpus
 from gpd.text.formats import SECONDS_PER_DAY
 
@@ -184,60 +185,71 @@ def _run(
     jobs: Sequence[Job],
     timed: Sequence[Job],
 ) -> RunRow:
-    record, cores, use = run.record, run.spec.cores, run.record.machine_use or MachineUse()
+    record, use = run.record, run.record.machine_use or MachineUse()
     every, attempts = [attempt for _, attempt in jobs], [attempt for _, attempt in timed]
-    whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
     makespan_s = span_s(attempts) if run.one_clock else record.wall_s
-    if run.spec.stream:  # whose start and end are in no figure
+    if run.spec.stream:  # whose start and end are in no mean
         makespan_s = None
     threads = usable_threads(record, every)
     sums = {name: _over_known(fsum, attempts, name) for name in SUMMED}
-    total = whole_sum([gigabases(run, sample) for sample in whole])
-    input_mib = whole_sum([record.input(outcome.sample).mib for outcome in outcomes]) if outcomes else None
-    gigabases_per_day = a_day(total, makespan_s)
+    daily = _daily(run, outcomes, makespan_s)
     return RunRow(
         **key,
         **sums,
+        **daily,
+        **_of_machine(record, use),
         **{name: getattr(record, name) for name in OF_RECORD},
-        **{name: getattr(use, name) for name in OF_MACHINE},
-        machine_other_cpu_s=use.other_cpu_s,
-        machine_steal_s=use.steal_s,
-        host=", ".join(filter(None, (machine.hostname for machine in record.machines))) or None,
-        sku=record.host.sku if record.host else None,
         machine=machine,
-        cores=cores,
+        cores=run.spec.cores,
         cache=run.spec.cache,
         fraction=run.spec.fraction,
         samples_per_genome=run.spec.samples_per_genome,
-        samples=len(outcomes),
-        succeeded=len(whole),
-        failed=len(outcomes) - len(whole),
         failures="; ".join(_describe(outcome) for outcome in outcomes if not outcome.succeeded) or None,
         makespan_s=makespan_s,
-        genomes_per_day=a_day(len(whole), makespan_s),
-        gigabases=total,
-        input_mib=input_mib,
-        gigabases_per_day=gigabases_per_day,
-        human_30x_per_day=human_30x_per_day(gigabases_per_day, _over(total, len(whole)), run.spec.fraction),
         usable_threads=threads,
         smt=_smt(record),
         cpu_utilisation=_over(sums["cpu_s"], threads * makespan_s if makespan_s else None),
         os_cpu_s=record.cpu_s,
         ledger_cpu_s=_over_known(fsum, every, "cpu_s"),
-        cpu_s_per_gigabase=_over(sums["cpu_s"], total),
+        cpu_s_per_gigabase=_over(sums["cpu_s"], daily["gigabases"]),
         peak_memory_mib=peak_memory_mib(every) if run.one_clock else None,
         disk_per_sample_mib=_over(record.peak_disk_mib, len(outcomes)),
-        disk_per_input=_over(record.peak_disk_mib, input_mib),
-        waited_for_disk=len(record.waited_for_disk),
+        disk_per_input=_over(record.peak_disk_mib, daily["input_mib"]),
         binding_ok=_over_known(all, attempts, "binding_ok"),
         split_jobs=_over_known(sum, attempts, "split"),
         jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
-        paused_s=_longest([use.paused_s, *(attempt.paused_s for attempt in every)]),
+        paused_s=most([use.paused_s, *(attempt.paused_s for attempt in every)]),
+        disturbances=disturbances(record, every, attempts, makespan_s or record.wall_s, threads),
     )
 
 
-def _longest(pauses: Iterable[float | None]) -> float | None:
-    return max((pause_s for pause_s in pauses if pause_s is not None), default=None)
+def _daily(run: Run, outcomes: Sequence[Outcome], makespan_s: float | None) -> dict[str, Any]:
+    """What a run did to its samples, and what it came to a day."""
+    whole = [outcome.sample for outcome in outcomes if outcome.succeeded]
+    total = whole_sum([gigabases(run, sample) for sample in whole])
+    gigabases_per_day = a_day(total, makespan_s)
+    inputs = [run.record.input(outcome.sample).mib for outcome in outcomes]
+    return {
+        "samples": len(outcomes),
+        "succeeded": len(whole),
+        "failed": len(outcomes) - len(whole),
+        "gigabases": total,
+        "input_mib": whole_sum(inputs) if inputs else None,
+        "genomes_per_day": a_day(len(whole), makespan_s),
+        "gigabases_per_day": gigabases_per_day,
+        "human_30x_per_day": human_30x_per_day(gigabases_per_day, _over(total, len(whole)), run.spec.fraction),
+    }
+
+
+def _of_machine(record: RunRecord, use: MachineUse) -> dict[str, Any]:
+    """What a run was on, and what that did meanwhile."""
+    return {
+        "host": ", ".join(filter(None, (machine.hostname for machine in record.machines))) or None,
+        "sku": record.host.sku if record.host else None,
+        "machine_other_cpu_s": use.other_cpu_s,
+        "machine_steal_s": use.steal_s,
+        **{name: getattr(use, name) for name in OF_MACHINE},
+    }
 
 
 def usable_threads(record: RunRecord, attempts: Iterable[Attempt]) -> float:

@@ -1,4 +1,4 @@
-"""What the runs of a search came to: one an N, which tell what to try next and are in no figure of a curve. Pure."""
+"""What the runs of a search came to: one an N, which tell what to try next and are in no mean of a curve. Pure."""
 
 from collections.abc import Sequence
 

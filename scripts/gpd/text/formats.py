@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-DIGITS = 3  # of a figure without an error, at least
+DIGITS = 3  # of a number without an error, at least
 MOST_DECIMALS = 6
+SHORT_DIGEST = 12
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 PLUS_MINUS = "\u00b1"
 
@@ -38,12 +39,12 @@ def unit_for(longest_s: float) -> TimeUnit:
 
 
 def known(value: float | None) -> TypeGuard[float]:
-    """Tell whether a figure of a table is there: neither None nor a float that is no number."""
+    """Tell whether a value of a table is there: neither None nor a float that is no number."""
     return value is not None and value == value
 
 
 def number(value: float | None, digits: int = DIGITS) -> str:
-    """Return a figure with at least `digits` digits that count; whole where it has as many before the point."""
+    """Return a number with at least `digits` digits that count; whole where it has as many before the point."""
     return f"{value:,.{_decimals(value, digits)}f}" if known(value) else ""
 
 
@@ -98,10 +99,20 @@ def some(words: Sequence[str], most: int) -> str:
     return listed(words) if len(words) <= most else f"{', '.join(words[:most])} and {len(words) - most:,} more"
 
 
+def sentence(text: str) -> str:
+    """Text with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def brief(text: str, most: int = 400) -> str:
     """Both ends of a text that is longer than `most` characters, as one that names a hundred files is."""
     half = most // 2
     return text if len(text) <= most else f"{text[:half]} ... ({len(text) - 2 * half:,} characters) ... {text[-half:]}"
+
+
+def short(digest: str) -> str:
+    """As many characters of a digest as tell it apart."""
+    return digest[:SHORT_DIGEST]
 
 
 def visible(text: str) -> str:

@@ -47,7 +47,7 @@ class Group:
 class Grid:
     """A table in groups, each set off from the one before; the first column heads the rows, and notes stand below.
 
-    A head may have several lines. `figures`: its entries are numbers, but for those of the first `words` columns.
+    A head may have several lines. `numeric`: its entries are numbers, but for those of the first `words` columns.
     `framed`: with lines around it on a terminal.
     """
 
@@ -55,7 +55,7 @@ class Grid:
     heads: tuple[str, ...]
     groups: tuple[Group, ...]
     notes: tuple[str, ...] = ()
-    figures: bool = True
+    numeric: bool = True
     words: int = 1
     framed: bool = True
 
@@ -84,7 +84,7 @@ def rich_table(grid: Grid) -> Table:
     if not grid.framed:
         table.box, table.pad_edge, table.show_header = None, False, any(grid.heads)
     for at, head in enumerate(grid.heads):
-        side: JustifyMethod = "right" if grid.figures and at >= grid.words else "left"
+        side: JustifyMethod = "right" if grid.numeric and at >= grid.words else "left"
         table.add_column(Text(head), justify=side, no_wrap=not at, overflow="fold")
     for own in grid.groups:
         table.add_section()

@@ -15,8 +15,7 @@ from gpd.execution.snakemake_log import PlannedJob
 from gpd.lab.single_run import RECORD
 from gpd.lab.snakemake_process import LEDGER
 from gpd.records.host import Cache, Host, NumaNode
-from gpd.records.old_names import SPEC
-from gpd.records.run import ProcessRecord, RunRecord, Settings
+from gpd.records.run import SPEC, ProcessRecord, RunRecord, Settings
 from gpd.records.run_spec import ALONE, FULL, RunSpec
 from gpd.scaling import plan
 from gpd.scaling.plan import Node, Options
@@ -68,7 +67,7 @@ def specs() -> list[RunSpec]:
             for threads in (1, *options.threads)
         }
         steps = [step for step in plan.steps_of(planned, (SAMPLE,), CONFIG) if step.name in options.steps]
-        found += plan.grid(options, steps, NODE, "scaling")[0]
+        found += plan.specs(options, steps, NODE, "scaling")[0]
     return found
 
 

@@ -1,10 +1,13 @@
-"""Hold the significant genes of a Tuxedo run against the changes that were simulated.
+#!/usr/bin/env python3
+"""Hold the significant genes of a Tuxedo demo against the changes that were simulated; print a table as JSON.
 
 Cuffmerge gives genes names of its own and joins what overlaps, so a test stands for the annotated genes whose names
 its `gene` column lists.
 """
 
 import csv
+import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,3 +60,22 @@ def _is_strong(row: Row) -> bool:
     fold = max(change, 1 / change) if change else float("inf")
     fragments = max(float(row["control_fragments"]), float(row["treated_fragments"]))
     return fold >= STRONG_FOLD * (1 - ROUNDING) and fragments >= FLOOR_FRAGMENTS
+
+
+def compare_demo(folder: Path) -> ExpressionComparison:
+    """The significant genes against those that were changed."""
+    return compare_expression(
+        folder / "results" / "differential_expression" / "gene_exp.diff", folder / "truth" / "genes.tsv"
+    )
+
+
+def table(comparison: ExpressionComparison) -> dict[str, object]:
+    """Significant genes against the simulated changes."""
+    heads = ("changed 4 fold or more", "found", "missed", "false", "significant in all")
+    counts = (comparison.strong, comparison.found, comparison.missed, comparison.false)
+    rows = [(*(str(len(names)) for names in counts), str(comparison.significant))]
+    return {"caption": "Significant genes against the simulated truth", "heads": heads, "rows": rows, "words": 0}
+
+
+if __name__ == "__main__":
+    print(json.dumps(table(compare_demo(Path(sys.argv[1])))))

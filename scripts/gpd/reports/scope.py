@@ -1,0 +1,38 @@
+"""On how many nodes and in how many sessions runs were made: what their errors say nothing of. Pure."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from gpd.records.run import RunRecord
+from gpd.text.formats import counted, listed
+
+APART = timedelta(hours=1)  # between runs: from there on they are of another session
+
+
+def sessions(records: Iterable[RunRecord]) -> int:
+    """How many sessions the runs were made in: between two of them no run was at work for APART."""
+    count, until = 0, None
+    for record in sorted(records, key=lambda record: record.start):
+        if until is None or record.start - until > APART:
+            count += 1
+        until = record.end if until is None else max(until, record.end)
+    return count
+
+
+def _nodes(records: Iterable[RunRecord]) -> int:
+    return len({host.hostname for record in records for host in record.machines}) or 1
+
+
+def one_node(records: Iterable[RunRecord]) -> bool:
+    """Whether no run is of a second node."""
+    return _nodes(records) < 2
+
+
+def scope(records: Iterable[RunRecord]) -> str:
+    """Say how many nodes and sessions runs are of, and of what their errors say nothing."""
+    every = list(records)
+    nodes = _nodes(every)
+    times = sessions(every)
+    where = f"Runs of {counted(nodes, 'node')} in {counted(times, 'session')} (runs within an hour of each other)"
+    unknown = [*(["another node of this type"] if nodes < 2 else []), *(["another day"] if times < 2 else [])]
+    return f"{where}: errors are of repeats there, and say nothing of {listed(unknown)}." if unknown else f"{where}."

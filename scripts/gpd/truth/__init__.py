@@ -1,1 +1,0 @@
-"""Results held against the truth that the demo simulates."""
