@@ -63,7 +63,10 @@ def test_a_resource_by_its_earlier_name_is_refused(single, old, new):
     assert f"set-resources: haplotype_caller: {old} is called {new} now: rename it" in ran.lines
 
 
-@pytest.mark.parametrize("config", [{}, {"calling": "joint"}, {"filter": "vqsr", "vqsr": VQSR}])
+OTHER_STEPS = [{"calling": "joint"}, {"filter": "vqsr", "vqsr": VQSR}]
+
+
+@pytest.mark.parametrize("config", [{}, *(pytest.param(each, marks=pytest.mark.deep) for each in OTHER_STEPS)])
 def test_jvms_have_the_first_compiler_alone_where_data_are_tiny_else_the_second_alone(single, config):
     single.config |= config
     usual = java_options(single)
@@ -73,6 +76,7 @@ def test_jvms_have_the_first_compiler_alone_where_data_are_tiny_else_the_second_
     assert java_options(single) == {rule: {text.replace(C2, C1) for text in texts} for rule, texts in usual.items()}
 
 
+@pytest.mark.deep
 def test_what_is_native_code_has_more_outside_of_the_heap(single):
     single.config["calling"] = "joint"
     options = java_options(single)

@@ -15,14 +15,17 @@ ROUTES = {
 }
 
 
-@pytest.mark.parametrize("route", ROUTES)
+DEEP = [pytest.param(route, marks=pytest.mark.deep) for route in ROUTES if route != "gatk4"]
+
+
+@pytest.mark.parametrize("route", ["gatk4", *DEEP])
 def test_lint(cohort: Cohort, route: str) -> None:
     cohort.config |= ROUTES[route]
     ran = cohort.snakemake("--lint")
     assert ran.exit_code == 0, ran.output
 
 
-@pytest.mark.parametrize("pipeline", ["germline", "tuxedo"])
+@pytest.mark.parametrize("pipeline", ["germline", pytest.param("tuxedo", marks=pytest.mark.deep)])
 def test_a_bare_clone_is_linted(tmp_path, pipeline):
     """Its configuration names files that are not there: the catalog of workflows runs this."""
     clone = tmp_path / "clone"

@@ -181,6 +181,7 @@ def test_a_mapper_that_is_not_installed_is_refused_before_any_job(cohort, monkey
     assert "bwa-mem4 is not on the PATH: make setup-bwa-mem4" in ran.lines
 
 
+@pytest.mark.deep
 def test_without_recalibration_the_alignment_of_the_step_before_is_the_final_one(cohort):
     """No known sites are wanted then."""
     cohort.config |= {"bqsr": "none", "known_sites": []}
@@ -242,7 +243,10 @@ def test_arguments_of_ones_own_come_as_words_and_ids_from_dbsnp(cohort, calling)
     assert ran.output.count(named) == {"per_sample": 2, "joint": 1}[calling]
 
 
-@pytest.mark.parametrize(("calling", "reader"), [("per_sample", "genotype_gvcfs"), ("joint", "genomics_db_import")])
+@pytest.mark.parametrize(
+    ("calling", "reader"),
+    [("per_sample", "genotype_gvcfs"), pytest.param("joint", "genomics_db_import", marks=pytest.mark.deep)],
+)
 def test_gvcfs_are_made_smaller_before_anything_reads_them(cohort, calling, reader):
     cohort.config |= {"calling": calling, "reblock": True}
     ran = cohort.snakemake("--dry-run", "--printshellcmds")
@@ -312,6 +316,7 @@ def test_where_an_earlier_run_has_called_all_contigs_they_stay_called(with_decoy
     assert ran.output.count(warned) == 1
 
 
+@pytest.mark.deep
 def test_joint_calling_waits_for_verdicts_where_samples_that_fail_stop_it(cohort):
     jobs = plan(cohort, "results/hard_filter/cohort.vcf.gz", calling="joint", failed_samples="stop_on_quality")
     assert jobs["quality_gate"] == 2
@@ -343,6 +348,7 @@ def test_a_sex_that_decides_the_ploidy_is_checked_before_calling(cohort):
     assert "sex_check" not in plan(cohort, gvcf, intervals="regions.bed"), "of targets, the verdict tells"
 
 
+@pytest.mark.deep
 def test_verdicts_hold_up_no_result(cohort):
     """`results` is made without them."""
     assert not {"depth", "identity", "quality", "call_genotypes"} & plan(cohort, "results").keys()
