@@ -56,11 +56,6 @@ class Part:
         """How many bases there are to call."""
         return self.contig.work_before(self.end) - self.contig.work_before(self.start)
 
-    @property
-    def is_whole(self):
-        """Whether it is all of its contig."""
-        return (self.start, self.end) == (0, self.contig.length)
-
     def split(self, wanted):
         """Two parts, the first with so much work and a base at least, or a little less and up to a run of N."""
         before = self.contig.work_before
