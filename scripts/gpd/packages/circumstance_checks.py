@@ -1,15 +1,15 @@
-"""Checks of circumstances: what else was at work, page cache and warm-up, CPUs and machines."""
+"""Checks of circumstances: CPUs that two jobs shared, what else was at work, page cache, pinning and machines."""
 
 from collections.abc import Iterator, Sequence
 
 from gpd.outcomes import steps_of
-from gpd.packages import clocks
 from gpd.packages.evidence import Recomputed
 from gpd.packages.verdicts import MOST_SHOWN, NO_PLAN, UNKNOWN, Found, verdict
 from gpd.records.binding import is_unbound
 from gpd.records.contention import OF_JOBS
 from gpd.records.host import TRAITS, machine_differences
 from gpd.records.ledger import Attempt
+from gpd.records.ledger_check import duplicates, overlaps
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import CLUSTER, STREAM
 from gpd.text.cpu_lists import parse_cpus
@@ -24,6 +24,14 @@ DISCLOSED = (
 )
 DISCLOSED_BY_SLURM = ("hostname", "cores", "memory_mib")  # of nodes that nobody looked at
 DISCLOSED_SOFTWARE = ("workflow_digest", "environments_digest", "config_digest", "reference_digest", "tools")
+
+
+def ledgers(found: Recomputed) -> Found:
+    """Each attempt is recorded once, and no CPU was two jobs' at one time."""
+    every = found.lines.values()
+    wrong = [fault for lines in every for fault in (*duplicates(lines), *overlaps(lines))]
+    attempts = counted(sum(map(len, every)), "attempt")
+    return verdict(wrong, [f"{attempts}, each recorded once, and no CPU was two jobs' at one time"])
 
 
 def quiet(found: Recomputed) -> Found:
@@ -42,15 +50,25 @@ def quiet(found: Recomputed) -> Found:
         pauses += [record.machine_use.paused_s or 0] if record.machine_use else []
         if paused_s := max(pauses, default=0):
             wrong.append(f"{name}: suspended for {number(paused_s)} s")
+        wrong += [f"{name}: {fault}" for fault in _slowed(record)]
         if not jobs and (load is None or load.busy is None):
             doubts.append(f"{name}: what else was at work nobody looked")
     well = f"before {counted(len(found.counted), 'run')} and on the CPUs of {counted(watched, 'job')} nobody else was"
     return verdict(wrong, [well], doubts)
 
 
+def _slowed(record: RunRecord) -> Iterator[str]:
+    """Say what held the processors of a run back."""
+    use = record.machine_use
+    if use and use.throttled_s:
+        yield f"a CPU quota held its processes for {number(use.throttled_s)} s"
+    if use and use.thermal_throttles:
+        yield "heat slowed its CPUs"
+
+
 def _taken(jobs: Sequence[Attempt]) -> Iterator[str]:
     """Say what others took of the CPU time that jobs were allocated, where that is much over all of them."""
-    had_s = sum((clocks.width(line) or 0) * (line.own_s or 0) for line in jobs)
+    had_s = sum(_width(line) * (line.own_s or 0) for line in jobs)
     taken = {
         "other processes": sum(line.other_cpu_s or 0 for line in jobs),
         "the hypervisor": sum(line.steal_s or 0 for line in jobs),
@@ -58,6 +76,11 @@ def _taken(jobs: Sequence[Attempt]) -> Iterator[str]:
     for whose, taken_s in taken.items():
         if taken_s > OF_JOBS * had_s:
             yield f"{whose} took {number(taken_s)} s of the {number(had_s)} CPU seconds of its jobs"
+
+
+def _width(line: Attempt) -> int:
+    """The number of CPUs that a job could run on; 0: not known."""
+    return len(frozenset().union(*(parse_cpus(cpus or "") for cpus in (line.cpus, line.cpus_allowed, line.cpus_seen))))
 
 
 def warm_up(found: Recomputed) -> Found:

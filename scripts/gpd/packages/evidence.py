@@ -86,8 +86,8 @@ def versions(manifest: Manifest) -> str:
 def _recompute(package: Package, folder: Path) -> Recomputed:
     tables = collect.collect(folder, check_clocks=False)
     anew = as_files(tables)
-    # an earlier version may have called them otherwise
     two = versions(package.manifest)
+    # an earlier version may have called them otherwise
     stored = {name: package.members.get(name, package.members.get(OLD_TABLES.get(name, name))) for name in anew}
     return Recomputed(
         tables=tables,
@@ -151,7 +151,7 @@ def _not_held(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
 
 
 def _rows(table: bytes) -> list[list[str]]:
-    return [line.split("\t") for line in table.decode().removesuffix("\n").split("\n")]
+    return [line.split("\t") for line in table.decode(errors="replace").removesuffix("\n").split("\n")]
 
 
 def _lines(folder: Path, record: RunRecord) -> tuple[tuple[Place, Attempt], ...]:

@@ -1,4 +1,4 @@
-"""Checks of the plan: is every run there, was none chosen, and are there enough repeats?"""
+"""Checks of the plan: is every run there, was none chosen, are there enough repeats, and are runs long enough?"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ from gpd.tables.columns import ConfigurationRow, RunRow, StreamRow
 from gpd.tables.faults import DATA
 from gpd.tables.repeats import LEAST, RepeatStats, relative
 from gpd.tables.streams import measured as measured_streams
-from gpd.text.formats import counted, listed, percent
+from gpd.text.formats import counted, listed, number, percent
 
 MOST_RUNS = 10_000  # of a plan
-TOO_MANY_RUNS = f"its plan has more than {MOST_RUNS:,} runs"
 MOST_DRAWN = 20_000_000  # names of pools, each as often as a run draws from them
 OLDER_DESIGN = "an earlier version sought N and stopped its repeats by other rules: what is to be here nobody can say"
+EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
 NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a run was run nobody can say"
 
 
@@ -56,6 +56,22 @@ def _stats(row: StreamRow) -> RepeatStats:
     """What the batches of a stream's window came to, as if each were a repeat."""
     mean, high = row.genomes_per_day, row.genomes_per_day_high
     return RepeatStats(row.batches, mean, None if mean is None or high is None else high - mean)
+
+
+def duration(found: Recomputed) -> Found:
+    """Runs are so long that what their edges are known to is within the precision that is claimed."""
+    if found.plan is None:
+        return UNKNOWN, [NO_PLAN]
+    claimed = found.plan.study.precision
+    least = EDGE_S / claimed
+    runs = [run for run in found.tables.runs if run.counted]
+    took = {run.run: run.makespan_s for run in runs if run.makespan_s is not None}
+    took |= {stream.run: stream.window_s for stream in found.tables.streams}
+    why = f"{number(least)} s are needed for a precision of {percent(claimed)}, where edges are known to {EDGE_S:g} s"
+    wrong = [f"{run}: {number(makespan_s)} s; {why}" for run, makespan_s in took.items() if makespan_s < least]
+    shortest = f"the shortest run took {number(min(took.values(), default=None))} s, {number(least)} s are needed"
+    silent = [f"{run.run}: its makespan is not known" for run in runs if run.run not in took]
+    return verdict(wrong, [shortest], silent or ([] if took else ["no run has ended"]))
 
 
 def complete(found: Recomputed) -> Found:
@@ -160,7 +176,7 @@ def _ended_by_budget(plan: StudyRecord, found: Recomputed, missing: Sequence[Run
 def _check_bounds(runs: int, drawn: int) -> None:
     """Refuse a plan that would take hours to draw again. Raises StudyError."""
     if runs > MOST_RUNS:
-        raise StudyError(TOO_MANY_RUNS)
+        raise StudyError(f"its plan has more than {MOST_RUNS:,} runs")
     if drawn > MOST_DRAWN:
         raise StudyError(f"its runs draw from more than {MOST_DRAWN:,} names in all: they are not drawn again")
 
@@ -169,26 +185,17 @@ def _of_grid(
     plan: StudyRecord, found: Recomputed, seen: Mapping[tuple[CurveKey, int], RepeatStats]
 ) -> Iterator[RunSpec]:
     """The runs of a list of N. Raises StudyError."""
-    settings, rule, total, drawn = plan.study, repeats.rule(plan.study), 0, 0
+    settings, total, drawn = plan.study, 0, 0
     for pipeline in settings.pipelines:
         pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
-        curves = list(islice(study.curves(settings, pipeline), MOST_RUNS + 1))
-        if len(curves) * len(settings.concurrent_samples) > MOST_RUNS:
-            raise StudyError(TOO_MANY_RUNS)
-        wanted = {
-            (key, n): rule.wanted(seen.get((key, n), RepeatStats()))
-            for key in curves
-            for n in settings.concurrent_samples
-        }
-        of_pipeline = settings.warm_up + sum(wanted.values())
-        total, drawn = total + of_pipeline, drawn + of_pipeline * len(pool)
+        every = ((key, n) for key in study.curves(settings, pipeline) for n in settings.concurrent_samples)
+        configurations = list(islice(every, MOST_RUNS + 1))
+        most = settings.warm_up + len(configurations) * repeats.rule(settings).limit
+        total, drawn = total + most, drawn + most * len(pool)
         _check_bounds(total, drawn)
-        n = settings.concurrent_samples[0]
-        for warm in range(1, settings.warm_up + 1 if curves else 1):
-            yield study.spec(settings, curves[0], n, 0, pool, plan.cores, bad, warm_up=warm)
-        for (key, n), times in wanted.items():
-            for repeat in range(1, times + 1):
-                yield study.spec(settings, key, n, repeat, pool, plan.cores, bad)
+        for warm in range(1, settings.warm_up + 1 if configurations else 1):
+            yield study.spec(settings, *configurations[0], 0, pool, plan.cores, bad, warm_up=warm)
+        yield from study.block(settings, configurations, pool, plan.cores, bad, seen)
 
 
 def _bad_samples(found: Recomputed, pipeline: str) -> set[str]:
@@ -223,23 +230,6 @@ def chosen(found: Recomputed) -> Found:
     doubts += [f"{name}: that it was begun is not recorded" for name in runs if name not in of_runs]
     wrong += _went_on(found)
     return verdict(wrong, [f"{counted(len(runs), 'run')}, each begun once, and every run counts"], doubts)
-
-
-def continued(found: Recomputed) -> Found:
-    """A run that was cut off and continued says so: it began several times. To cut slow ones off flatters a mean."""
-    times = {start.run: start.times for start in found.starts or ()}
-    wrong = [
-        f"{record.spec.name}: began {counted(times[record.run], 'time')}, and its record has "
-        f"{counted(record.starts, 'start')}"
-        for record in found.tables.records
-        if record.run in times and (times[record.run] > 1) != record.continued
-    ]
-    doubts = [
-        f"{record.spec.name}: was cut off and continued, and what would have come of it whole nobody knows"
-        for record in found.tables.records
-        if record.continued
-    ]
-    return verdict(wrong, ["no run was continued"], doubts)
 
 
 def _went_on(found: Recomputed) -> Iterator[str]:

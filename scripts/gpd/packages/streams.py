@@ -9,12 +9,12 @@ from datetime import timedelta
 from itertools import islice, pairwise
 
 from gpd.lab import study
-from gpd.packages.clocks import TOLERANCE_S
 from gpd.records.ledger import Attempt
 from gpd.records.ledger_check import Place
 from gpd.records.run import Passage, RunRecord
 from gpd.text.formats import number
 
+TOLERANCE_S = 1.0  # by which two clocks may differ over a run, as where one is set
 REFILLED_S = 10.0  # in which a sample follows another that has ended
 ROUNDING_S = 1e-5
 Lines = Sequence[tuple[Place, Attempt]]
