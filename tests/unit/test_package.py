@@ -608,29 +608,6 @@ def test_what_a_budget_did_not_buy_is_not_missing(tmp_path):
     assert two["complete"][1][-1] == f"{last}: it is planned, and did not end"
 
 
-def test_a_plan_of_a_million_runs_is_not_drawn(package):
-    plan = json.loads(package.members["study.json"])
-    plan["study"] |= {"repeats": 1000, "concurrent_samples": [*range(1, 20)]}
-    found = verdicts(recomputed(package, package.members | {"study.json": json.dumps(plan).encode()}))
-    assert found["complete"].why == ("its plan has more than 10,000 runs",)
-
-
-@pytest.mark.parametrize(
-    ("settings", "names", "output"),
-    [
-        ({"repeats": 1000}, 100_000, "its runs draw from more than 20,000,000 names in all: they are not drawn again"),
-        ({"bindings": ["compact"] * 5000, "nodes": [1] * 5000, "modes": ["cluster"]}, 4, "more than 10,000 runs"),
-    ],
-)
-def test_a_plan_that_would_take_hours_to_draw_is_not_drawn(package, settings, names, output):
-    plan = json.loads(package.members["study.json"])
-    plan["study"] |= settings
-    plan["pools"] = {"germline": [{"name": f"S{number}"} for number in range(names)]}
-    found = verdicts(sealed(package, package.members | {"study.json": json.dumps(plan).encode()}))["complete"]
-    assert found.state == FAILS
-    assert found.why[0].endswith(output)
-
-
 def test_documents_count_the_checks_that_are_made():
     text = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
     assert set(re.findall(r"(\d+) checks\b", text)) == {str(len(checks.CHECKS))}

@@ -1,10 +1,9 @@
 """Checks of the plan: is every run there, was none chosen, are there enough repeats, and are runs long enough?"""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 from gpd.lab import study
 from gpd.lab.study import StudyError
@@ -21,8 +20,6 @@ from gpd.tables.repeats import LEAST, RepeatStats, relative
 from gpd.tables.streams import measured as measured_streams
 from gpd.text.formats import counted, listed, number, percent
 
-MOST_RUNS = 10_000  # of a plan
-MOST_DRAWN = 20_000_000  # names of pools, each as often as a run draws from them
 OLDER_DESIGN = "an earlier version sought N and stopped its repeats by other rules: what is to be here nobody can say"
 EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
 NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a run was run nobody can say"
@@ -118,20 +115,18 @@ def _not_copies(plan: StudyRecord) -> Iterator[str]:
 
 def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
-    seen = {(row.curve_key, row.n): repeats.stats(row) for row in found.tables.configurations}
-    if plan.study.concurrent_samples:
-        yield from _of_grid(plan, found, seen)
+    settings, seen = plan.study, {(row.curve_key, row.n): repeats.stats(row) for row in found.tables.configurations}
+    bad = {pipeline: _bad_samples(found, pipeline) for pipeline in settings.pipelines}
+    if settings.concurrent_samples:
+        yield from study.grid(settings, plan.pools, plan.cores, bad, seen)
         yield from _streams_of(plan, found)
         return
-    observed, total, drawn = search.observations(found.tables), 0, 0
-    for pipeline in plan.study.pipelines:
-        pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
-        # whether a budget was too short to seek any further, nobody can say afterwards
-        goes_on = partial(_unlimited, plan)
-        for spec in study.search(plan.study, pipeline, pool, plan.cores, bad, observed, seen, goes_on):
-            total, drawn = total + 1, drawn + len(pool)
-            _check_bounds(total, drawn)
-            yield spec
+    observed = search.observations(found.tables)
+    # whether a budget was too short to seek any further, nobody can say afterwards
+    goes_on = partial(_unlimited, plan)
+    for pipeline in settings.pipelines:
+        pool = plan.pools[pipeline]
+        yield from study.search(settings, pipeline, pool, plan.cores, bad[pipeline], observed, seen, goes_on)
 
 
 def _streams_of(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
@@ -139,10 +134,7 @@ def _streams_of(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     full = measured_streams(found.tables.streams)
     for pipeline in plan.study.pipelines:
         pool, bad = plan.pools.get(pipeline, ()), _left_out_of_streams(found, pipeline)
-        own = study.streams(plan.study, pipeline, pool, plan.cores, bad, full)
-        for total, spec in enumerate(own, 1):
-            _check_bounds(total, total * len(pool))
-            yield spec
+        yield from study.streams(plan.study, pipeline, pool, plan.cores, bad, full)
 
 
 def _left_out_of_streams(found: Recomputed, pipeline: str) -> set[str]:
@@ -171,31 +163,6 @@ def _ended_by_budget(plan: StudyRecord, found: Recomputed, missing: Sequence[Run
     every = [count for (key, _), count in ended.items() if key.mode != STREAM] if plan.study.repeats != AUTO else []
     rounds = [*of_plan.values(), *every] if of_plan else [0]
     return spent_s + longest > plan.study.budget_s and max(rounds) - min(rounds) <= 1
-
-
-def _check_bounds(runs: int, drawn: int) -> None:
-    """Refuse a plan that would take hours to draw again. Raises StudyError."""
-    if runs > MOST_RUNS:
-        raise StudyError(f"its plan has more than {MOST_RUNS:,} runs")
-    if drawn > MOST_DRAWN:
-        raise StudyError(f"its runs draw from more than {MOST_DRAWN:,} names in all: they are not drawn again")
-
-
-def _of_grid(
-    plan: StudyRecord, found: Recomputed, seen: Mapping[tuple[CurveKey, int], RepeatStats]
-) -> Iterator[RunSpec]:
-    """The runs of a list of N. Raises StudyError."""
-    settings, total, drawn = plan.study, 0, 0
-    for pipeline in settings.pipelines:
-        pool, bad = plan.pools.get(pipeline, ()), _bad_samples(found, pipeline)
-        every = ((key, n) for key in study.curves(settings, pipeline) for n in settings.concurrent_samples)
-        configurations = list(islice(every, MOST_RUNS + 1))
-        most = settings.warm_up + len(configurations) * repeats.rule(settings).limit
-        total, drawn = total + most, drawn + most * len(pool)
-        _check_bounds(total, drawn)
-        for warm in range(1, settings.warm_up + 1 if configurations else 1):
-            yield study.spec(settings, *configurations[0], 0, pool, plan.cores, bad, warm_up=warm)
-        yield from study.block(settings, configurations, pool, plan.cores, bad, seen)
 
 
 def _bad_samples(found: Recomputed, pipeline: str) -> set[str]:
