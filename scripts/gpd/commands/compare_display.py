@@ -14,6 +14,7 @@ from gpd.comparison.nodes import described
 from gpd.comparison.results import A_CORE, GENOMES, GIGABASES, HUMAN, Metric, Side
 from gpd.comparison.verdict import verdict
 
+NAME_SKUS = "steps of published results: name SKUs, as published:8352Y, instead of published"
 METHOD = (
     "Ratio: to the first side that is like it, with its 95% confidence interval (CI), which takes two repeats of each."
     " Where repeats drew the same samples they are paired: the geometric mean of the ratios by repeat, and the interval"
@@ -29,7 +30,12 @@ def show(compared: Comparison, console: Console, overview: bool = False) -> None
     for grid in grids(compared, console.width, overview):
         console.print()
         print_grids(console, [grid])
-    print_lines(console, ["", *compared.notes, METHOD])
+    print_lines(console, ["", *notes(compared, overview), METHOD])
+
+
+def notes(compared: Comparison, overview: bool) -> list[str]:
+    """What else is to be known."""
+    return [*compared.notes, *([NAME_SKUS] if overview else [])]
 
 
 def spoils(compared: Comparison) -> list[str]:
@@ -40,9 +46,10 @@ def spoils(compared: Comparison) -> list[str]:
 def to_html(compared: Comparison, overview: bool = False) -> str:
     """Return it as a page, with figures."""
     from gpd.reports.comparison_page import comparison_page
-    from gpd.reports.page import render
+    from gpd.reports.page import Section, render
 
-    return render(comparison_page(compared, verdict(compared), spoils(compared), METHOD, overview))
+    method = Section("How to read it", text=METHOD, lines=tuple(notes(compared, overview)))
+    return render(comparison_page(compared, verdict(compared), spoils(compared), method, overview))
 
 
 def to_json(compared: Comparison) -> str:

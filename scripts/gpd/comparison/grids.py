@@ -46,9 +46,10 @@ NAMES = {
 def grids(compared: Comparison, width: int | None = None, overview: bool = False) -> Iterator[Grid]:
     """All tables: best N against best N, then configuration by configuration, and what was measured of the nodes.
 
-    None is wider than `width` characters, where names and sides allow. In an `overview`, of all that was published,
-    steps are shown at one N, by the clock that the sides share.
+    None is wider than `width` characters, where names and sides allow. An `overview`, of all that was published, has
+    published results in the first table alone.
     """
+    in_steps = [side for side in compared.sides if not (overview and side.published)]
     noted: set[str] = set()
     for best in compared.best:
         grid = _best_grid(compared.sides, best)
@@ -56,12 +57,9 @@ def grids(compared: Comparison, width: int | None = None, overview: bool = False
         yield replace(grid, notes=tuple(note for note in grid.notes if note not in noted))
         noted.update(grid.notes)
     for best in compared.best:
-        found = [one for one in compared.configurations if one.match == best.match]
-        if not overview:
-            for one in found:
-                yield from _configuration_grids(compared.sides, one, width)
-        elif shown := most_compared(found):
-            yield _overview(compared.sides, shown, width)
+        for one in compared.configurations:
+            if one.match == best.match:
+                yield from _configuration_grids(in_steps, one, width)
     if (nodes := node_grid(compared.sides)) is not None:
         yield nodes
 
@@ -130,45 +128,33 @@ def _stacked(head: str) -> str:
 # ---------------------------------------------------------------------------------- by configuration
 
 
-def _overview(sides: Sequence[Side], shown: Configuration, width: int | None) -> Grid:
-    """One table of the sides that fit, studies before published results; it names the rest."""
-    present = [side for side in sides if side.name in shown.results]
-    ordered = [present[0], *sorted(present[1:], key=lambda side: side.published)]
-    grid, others = _widest(ordered, shown, width, overview=True)
-    left_out = (f"no room for {listed(side.name for side in others)}",) if others else ()
-    hint = "an overview: for summed step time and other N name SKUs, as published:8352Y, instead of published"
-    return replace(grid, notes=(*left_out, hint))
-
-
 def _configuration_grids(sides: Sequence[Side], shown: Configuration, width: int | None) -> Iterator[Grid]:
     """Spread the sides over tables that fit; the first stands in each."""
-    first, *others = [side for side in sides if side.name in shown.results]
+    present = [side for side in sides if side.name in shown.results]
+    first, others = present[:1], present[1:]
     while others:
-        grid, others = _widest([first, *others], shown, width)
+        grid, others = _widest([*first, *others], shown, width)
         yield grid
 
 
-def _widest(
-    sides: Sequence[Side], shown: Configuration, width: int | None, overview: bool = False
-) -> tuple[Grid, list[Side]]:
+def _widest(sides: Sequence[Side], shown: Configuration, width: int | None) -> tuple[Grid, list[Side]]:
     """The table of as many sides as fit, two at least, and the sides that are left."""
-    grid, count = _configuration_grid(sides[:2], shown, overview), 2
-    while count < len(sides) and _fits(wider := _configuration_grid(sides[: count + 1], shown, overview), width):
+    grid, count = _configuration_grid(sides[:2], shown), 2
+    while count < len(sides) and _fits(wider := _configuration_grid(sides[: count + 1], shown), width):
         grid, count = wider, count + 1
     return grid, list(sides[count:])
 
 
-def _configuration_grid(sides: Sequence[Side], shown: Configuration, overview: bool) -> Grid:
+def _configuration_grid(sides: Sequence[Side], shown: Configuration) -> Grid:
     """Ratios, then figures. Steps are in hours where samples are of one size, and else in hours a gigabase if that is
     known of two sides."""
     names = [side.name for side in sides]
     results = [shown.results[name] for name in names]
     a_gigabase = not same_size(*results) and sum(bool(one.gigabases) for one in results) > 1
-    clocks = [ELAPSED] if overview else [ELAPSED, SUMMED]
     units = dict.fromkeys(TIMES, unit_for(max(_longest(shown, names, TIMES[:1] if a_gigabase else TIMES))))
     # a small sample's time a gigabase is far longer than that of a large one, whose digits shall be seen
     units |= dict.fromkeys(A_GIGABASE.values(), unit_for(min(_longest(shown, names, A_GIGABASE.values()))))
-    held = [] if overview else [name for name in names if shown.reference(name) in names]
+    held = [name for name in names if shown.reference(name) in names]
     blank = (Entry(""),) * len(held)
     groups: dict[str, list[Line]] = {
         "": [
@@ -183,10 +169,10 @@ def _configuration_grid(sides: Sequence[Side], shown: Configuration, overview: b
             head = metric.step or _label(metric, shown.common.pipeline, units)
             groups.setdefault(metric.column if metric.step else "", []).append(Line(head, (*ratios, *values)))
     titles = {"": ""}
-    for clock in clocks:
+    for clock in (ELAPSED, SUMMED):
         column, suffix = (A_GIGABASE[clock], " a gigabase") if a_gigabase else (clock, "")
         titles[column] = f"{CLOCKS[clock].lower()}, {units[column].symbol}{suffix}"
-    heads = (*(_ratio_head(shown, name) for name in held), *(_head(side, overview) for side in sides))
+    heads = (*(_ratio_head(shown, name) for name in held), *(_head(side) for side in sides))
     parts = tuple(Group(tuple(groups[column]), title) for column, title in titles.items() if column in groups)
     return Grid(curve_name(shown.common, shown.n), ("", *heads), parts)
 
@@ -201,11 +187,8 @@ def _longest(shown: Configuration, names: Sequence[str], columns: Collection[str
     return [max(of_side) for of_side in times if any(of_side)] or [0.0]
 
 
-def _head(side: Side, overview: bool) -> str:
-    if side.published:
-        sku = ", ".join(side.skus)
-        return f"publ.\n{sku}" if overview else f"{sku}\n(published)"
-    return side.name.replace(":", ":\n")
+def _head(side: Side) -> str:
+    return f"{', '.join(side.skus)}\n(published)" if side.published else side.name.replace(":", ":\n")
 
 
 def _value(shown: Configuration, side: Side, metric: Metric, units: Mapping[str, TimeUnit]) -> Entry:

@@ -32,7 +32,7 @@ MOST_SIDES = 8  # in a figure: past that lines can't be told apart
 
 
 def comparison_page(
-    compared: Comparison, verdict: Sequence[str], spoils: Sequence[str], method: str, overview: bool = False
+    compared: Comparison, verdict: Sequence[str], spoils: Sequence[str], method: Section, overview: bool = False
 ) -> Page:
     """The page of what was compared; not of what was refused. Verdict first, then what `spoils` it, then tables."""
     drawn = tuple(shown for at, best in enumerate(compared.best) for shown in _figures(compared, best, at))
@@ -47,7 +47,7 @@ def comparison_page(
             Section(first.caption, grids=(first,)),
             Section("Curves and steps", figures=drawn),
             *(Section(grid.caption, grids=(grid,)) for grid in others),
-            Section("How to read it", text=method, lines=compared.notes),
+            method,
         ),
     )
 
