@@ -746,6 +746,8 @@ def test_figures_a_sample_have_no_ratio_where_samples_are_of_another_size(study,
     assert told["best"][0]["sides"]["B"]["best"]["genomes_per_day"]["ratio"] is None
     size = f"{gigabases:#.3g} Gb" if gigabases else "not recorded"
     assert told["notes"][0].startswith(f"germline: gigabases a sample: 1.00 Gb (A) and {size} (B), so genomes a day")
+    (line,) = told["verdict"]
+    assert line.startswith("B does " if gigabases else "B has no ratio to A: what a day gives, or the size")
 
 
 def test_figures_a_gigabase_have_a_ratio_whatever_the_size(study, compare):

@@ -31,8 +31,8 @@ def _of_curve(best: Configuration, configurations: Sequence[Configuration]) -> I
         stands = best if name in best.results and best.reference(name) else common[-1] if common else None
         if stands is None:
             alone[name] = None
-        elif sentence := _sentence(name, stands, common):
-            yield sentence
+        else:
+            yield _sentence(name, stands, common)
     first, *others = alone or [""]
     if others:
         have = "has" if len(others) == 1 else "have"
@@ -46,7 +46,7 @@ def _sentence(name: str, stands: Configuration, common: Sequence[Configuration])
     metric = GENOMES if sized else GIGABASES
     ratio = stands.ratio(name, metric)
     if ratio is None or ratio.value is None:
-        return ""
+        return f"{name} has no ratio to {first}: what a day gives, or the size of samples, is not recorded of both"
     daily = PIPELINES[stands.common.pipeline].daily if metric == GENOMES else "gigabases a day"
     numbers = stands.results[name].observation.n, stands.results[first].observation.n
     at = f"at N = {numbers[0]}" if numbers[0] == numbers[1] else f"each at its best N ({numbers[0]} and {numbers[1]})"
