@@ -75,7 +75,8 @@ def run(
         say(compare_display.to_json(compared))
     if compared.refused:
         refused = grouped(compared.refused)
-        return _refuse([f"not comparable: {difference}; --allow {difference.name}" for difference in refused])
+        lines = (f"not comparable: {difference}; --allow {difference.name}" for difference in refused)
+        return _refuse(list(dict.fromkeys(lines)))
     if not as_json:
         compare_display.show(compared, console, overview)
     return DONE

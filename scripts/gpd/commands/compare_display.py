@@ -40,7 +40,8 @@ def notes(compared: Comparison, overview: bool) -> list[str]:
 
 def spoils(compared: Comparison) -> list[str]:
     """What differs, and what else weakens the figures."""
-    return [*(f"differs: {difference}" for difference in grouped(compared.differences)), *compared.spoils]
+    differing = (f"differs: {difference}" for difference in grouped(compared.differences))
+    return list(dict.fromkeys([*differing, *compared.spoils]))
 
 
 def to_html(compared: Comparison, overview: bool = False) -> str:
