@@ -168,7 +168,7 @@ def checks() -> str:
         "Checks of a results package",
         "scripts/gpd/packages/checks.py",
         "`gpd package check FILE` computes all results of a package again from its job records, and applies these "
-        "checks. Each one holds, fails, or is not known to hold; the output says why.",
+        f"{len(found)} checks. Each one holds, fails, or is not known to hold; the output says why.",
         table(("check", "holds where"), ((code(name), says) for name, says in found)),
     )
 

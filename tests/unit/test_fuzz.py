@@ -27,8 +27,7 @@ from gpd.errors import GpdError
 from gpd.execution import run_lock
 from gpd.lab import study
 from gpd.lab.study_file import read_study
-from gpd.packages import read
-from gpd.packages.untrusted_json import check
+from gpd.packages import pack, read
 from gpd.pipelines import GERMLINE
 from gpd.records import ledger_check
 from gpd.records.ledger import LedgerWarning, read_ledger
@@ -308,8 +307,7 @@ MANIFEST = {
 def judge_manifest(_: Path):
     def judge(content: bytes) -> list[str]:
         try:
-            check("manifest.json", content)
-            read._manifest(content)
+            read.parse(pack.archive({"manifest.json": content}))
         except ValueError as error:
             return output(error)
         return []

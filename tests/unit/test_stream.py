@@ -284,7 +284,6 @@ def test_checks_judge_a_study_of_streams_alone_by_what_streams_have(tmp_path):
     where = "germline N = 2 (stream, compact)"
     assert f"{where}: 20 batches of its window, 95% interval \u00b1 0%" in found["precision"].why
     assert found["duration"].why == ("the shortest run took 600 s, 40.0 s are needed",)
-    assert f"{where}: 5,760 genomes a day; one sample takes 30.0 s" in found["latency"].why
     short = verdicts(pack.make(write_streams(tmp_path / "short", ("stream",), precision=0.001)))
     assert short["duration"].state == FAILS and "600 s; 1,000 s are needed" in short["duration"].why[0]
 

@@ -35,7 +35,7 @@ def command(
     overview of all published results, and published:SKU each step of one.
 
     Runs that differ in inputs, reference, tools, settings, binding or cache are refused with exit code 1, a line each;
-    --allow names what may differ, which is then printed above the table.
+    --allow names what may differ, which is then printed above the tables.
 
     Example: gpd compare runs/xeon runs/epyc published:7763
     """
@@ -58,7 +58,6 @@ def run(
     from gpd.commands import compare_display
     from gpd.comparison.comparability import ALLOWABLE, grouped
     from gpd.comparison.compare import CompareError, compare
-    from gpd.comparison.grids import Layout
     from gpd.comparison.reading import PUBLISHED, read_sides
     from gpd.packages.read import studies
 
@@ -71,14 +70,15 @@ def run(
     except CompareError as error:
         return _refuse(str(error).splitlines())
     if page is not None and not compared.refused:
-        page.write_text(compare_display.to_html(compared, Layout(overview=overview)), encoding="utf-8")
+        page.write_text(compare_display.to_html(compared, overview), encoding="utf-8")
     if as_json:
         say(compare_display.to_json(compared))
     if compared.refused:
         refused = grouped(compared.refused)
-        return _refuse([f"not comparable: {difference}; --allow {difference.name}" for difference in refused])
+        lines = (f"not comparable: {difference}; --allow {difference.name}" for difference in refused)
+        return _refuse(list(dict.fromkeys(lines)))
     if not as_json:
-        compare_display.show(compared, Layout(console.width, overview), console)
+        compare_display.show(compared, console, overview)
     return DONE
 
 

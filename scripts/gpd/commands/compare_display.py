@@ -1,42 +1,57 @@
 """A comparison on the terminal, as JSON and as a page."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from rich.console import Console
 
 from gpd.commands.subcommands import print_grids, print_lines
 from gpd.comparison.comparability import Difference, grouped
-from gpd.comparison.compare import BestRows, Comparison, ConfigurationRows, Row
-from gpd.comparison.grids import Layout, grids
+from gpd.comparison.compare import Comparison, Configuration
+from gpd.comparison.grids import grids
 from gpd.comparison.nodes import described
-from gpd.comparison.results import Side
+from gpd.comparison.results import A_CORE, GENOMES, GIGABASES, HUMAN, Metric, Side
+from gpd.comparison.verdict import verdict
+from gpd.reports.scope import scopes
 
+NAME_SKUS = "steps of published results: name SKUs, as published:8352Y, instead of published"
 METHOD = (
-    "Mean \u00b1 half-width of its 95% interval over repeats (Student's t; of two repeats there is hardly one). Ratio:"
-    " to the first side, with its 95% confidence interval (CI), which takes two repeats of each. Where repeats drew"
-    " the same samples they are paired: the geometric mean of the ratios by repeat, and the interval of their"
-    " logarithms; else the ratio of the means. A gigabase: of the samples that succeeded. Elapsed step time is from a"
-    " step's first start to its last end over all samples, summed step time the sum over its jobs."
+    "Ratio: to the first side that is like it, with its 95% confidence interval (CI), which takes two repeats of each."
+    " Where repeats drew the same samples they are paired: the geometric mean of the ratios by repeat, and the interval"
+    " of their logarithms; else the ratio of the means. Mean \u00b1 half-width of its 95% interval over repeats"
+    " (Student's t; of two repeats there is hardly one). A gigabase: of the samples that succeeded. Elapsed step time"
+    " is from a step's first start to its last end over all samples, summed step time the sum over its jobs."
 )
 
 
-def show(compared: Comparison, layout: Layout, console: Console) -> None:
-    """Print differences, tables, and how to read them."""
-    print_lines(console, [*(f"differs: {difference}" for difference in grouped(compared.differences)), *compared.notes])
-    for grid in grids(compared, layout):
+def show(compared: Comparison, console: Console, overview: bool = False) -> None:
+    """Print the verdict, what spoils it, tables, and how to read them."""
+    print_lines(console, [*verdict(compared), "", *spoils(compared)])
+    for grid in grids(compared, console.width, overview):
         console.print()
         print_grids(console, [grid])
-    print_lines(console, ["", METHOD])
+    print_lines(console, ["", *notes(compared, overview), METHOD])
 
 
-def to_html(compared: Comparison, layout: Layout) -> str:
+def notes(compared: Comparison, overview: bool) -> list[str]:
+    """What else is to be known."""
+    return [*compared.notes, *scopes(compared.sides), *([NAME_SKUS] if overview else [])]
+
+
+def spoils(compared: Comparison) -> list[str]:
+    """What differs, and what else weakens the figures."""
+    differing = (f"differs: {difference}" for difference in grouped(compared.differences))
+    return list(dict.fromkeys([*differing, *compared.spoils]))
+
+
+def to_html(compared: Comparison, overview: bool = False) -> str:
     """Return it as a page, with figures."""
     from gpd.reports.comparison_page import comparison_page
-    from gpd.reports.page import render
+    from gpd.reports.page import Section, render
 
-    return render(comparison_page(compared, layout, METHOD))
+    method = Section("How to read it", text=METHOD, lines=tuple(notes(compared, overview)))
+    return render(comparison_page(compared, verdict(compared), spoils(compared), method, overview))
 
 
 def to_json(compared: Comparison) -> str:
@@ -46,10 +61,11 @@ def to_json(compared: Comparison) -> str:
         "comparable": shown,
         "refused": [_difference(difference) for difference in compared.refused],
         "differences": [_difference(difference) for difference in compared.differences],
-        "notes": compared.notes,
+        "verdict": verdict(compared) if shown else [],
+        "notes": [*compared.spoils, *compared.notes],
         "sides": [_side(side) for side in compared.sides],
-        "configurations": [_configuration(rows) for rows in compared.configurations if shown],
-        "best": [_best(rows) for rows in compared.best if shown],
+        "configurations": [_configuration(one) for one in compared.configurations if shown],
+        "best": [_best(one, compared.sides) for one in compared.best if shown],
     }
     return json.dumps(document, indent=2, ensure_ascii=False, default=asdict)
 
@@ -65,7 +81,7 @@ def _side(side: Side) -> dict:
     return {"name": side.name, "study": side.study or None, "published": side.published, **machine, "node": node}
 
 
-def _configuration(shown: ConfigurationRows) -> dict:
+def _configuration(shown: Configuration) -> dict:
     counts = {
         name: {
             "repeats": results.repeats,
@@ -75,26 +91,26 @@ def _configuration(shown: ConfigurationRows) -> dict:
         for name, results in shown.results.items()
     }
     figures = [
-        {"figure": row.metric.column, "step": row.metric.step or None, "sides": _values(row)} for row in shown.rows
+        {"figure": metric.column, "step": metric.step or None, "sides": _values(shown, metric)}
+        for metric in shown.metrics
     ]
     return {**asdict(shown.common), "n": shown.n, "sides": counts, "figures": figures}
 
 
-def _values(row: Row) -> Mapping[str, dict]:
-    return {name: {**asdict(value), "ratio": row.ratios[name]} for name, value in row.estimates.items()}
+def _values(shown: Configuration, metric: Metric) -> dict[str, dict]:
+    return {
+        name: {**asdict(results.estimate(metric)), "ratio": shown.ratio(name, metric)}
+        for name, results in shown.results.items()
+    }
 
 
-def _best(shown: BestRows) -> dict:
-    rows = {
-        which: {row.metric.column: _values(row) for row in rows}
-        for which, rows in (("best", shown.rows), ("most", shown.most))
-    }
-    sides = {
-        name: {"curve": curve, "best_n": shown.saturations[name].best_n, "saturation": shown.saturations[name]}
-        | {
-            which: {column: values[name] for column, values in of.items() if name in values}
-            for which, of in rows.items()
-        }
-        for name, curve in shown.match.items()
-    }
-    return {**asdict(shown.common), "sides": sides}
+def _best(best: Configuration, sides: Sequence[Side]) -> dict:
+    figures = {metric.column: _values(best, metric) for metric in (GENOMES, A_CORE, GIGABASES, HUMAN)}
+    of_sides = {}
+    for side in sides:
+        if side.name in best.match:
+            curve = best.match[side.name]
+            saturation = side.saturation(curve)
+            own = {column: values[side.name] for column, values in figures.items() if side.name in values}
+            of_sides[side.name] = {"curve": curve, "best_n": saturation.best_n, "saturation": saturation, "best": own}
+    return {**asdict(best.common), "sides": of_sides}

@@ -54,35 +54,30 @@ def schema() -> None:
 def make(
     study: Annotated[Path, typer.Argument(help="A study's folder, as runs/study.", exists=True, file_okay=False)],
     out: Annotated[Path | None, typer.Option(help="The file. Default: STUDY.gpd.tar.gz here.", dir_okay=False)] = None,
-    with_host_names: Annotated[
-        bool, typer.Option("--with-host-names", help="Leave the names of hosts as they are.")
-    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file, if it is there.")] = False,
 ) -> None:
     """Package all that a study's figures follow from: its plan, records, ledgers and tables. `make` may be left out.
 
-    No reads, no logs, no paths and no names of users are in it, and hosts are host-1, host-2. Names of samples are.
+    No reads, no logs, no messages of tools and no names of users are in it; hosts and folders are numbers. Names of
+    samples are.
 
     Example: gpd package runs/study
     """
-    from gpd.packages import pack
-    from gpd.packages.manifest import MOST_FILE_BYTES, PackageError
+    from gpd.packages import pack, read
+    from gpd.packages.manifest import PackageError
 
-    package = pack.make(study, with_host_names)
+    package = pack.make(study)
     content = package.to_bytes()
-    if len(content) > MOST_FILE_BYTES:
-        raise PackageError(
-            f"{study}: its package would have {len(content):,} bytes, and {MOST_FILE_BYTES:,} are allowed"
-        )
+    try:
+        read.parse(content)
+    except ValueError as error:
+        raise PackageError(f"{study}: can't be packed, for no one could read it: {error}") from error
     path = out or Path(f"{package.manifest.study}{SUFFIX}")
     if path.exists() and not force:  # studies of two machines often have one name
         raise PackageError(f"{path} is there, and may be another study's: name another with --out, or give --force")
     files.replace(path, lambda unfinished: unfinished.write_bytes(content))
-    replaced = asdict(package.manifest.replaced)
-    names = ", ".join(counted(count, kind.removesuffix("s")) for kind, count in replaced.items())
     say(f"{path}: {counted(len(package.members), 'file')}, {len(content):,} bytes")
-    say(f"manifest: sha256 {package.manifest.digest}")
-    say(f"other names for: {names}" if any(replaced.values()) else "no name was replaced")
+    say(f"manifest: sha256 {package.digest}")
     for what in package.manifest.left_out:
         say(f"left out: {what}")
 
@@ -108,12 +103,12 @@ def check(
         verdicts = checks.judge(evidence.gather(package))
     manifest = package.manifest
     if as_json:
-        made = {"study": manifest.study, "gpd_version": manifest.gpd_version, "manifest_sha256": manifest.digest}
+        made = {"study": manifest.study, "gpd_version": manifest.gpd_version, "manifest_sha256": package.digest}
         document = {**made, "checks": verdicts}
         say(json.dumps(document, indent=2, ensure_ascii=False, default=asdict))
     else:
         show(verdicts, terminal())
-        say("\n".join(filter(None, [f"manifest: sha256 {manifest.digest}", evidence.versions(manifest)])))
+        say("\n".join(filter(None, [f"manifest: sha256 {package.digest}", evidence.versions(manifest)])))
     raise typer.Exit(0 if all(verdict.state == HOLDS for verdict in verdicts) else 1)
 
 

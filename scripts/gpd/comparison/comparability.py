@@ -4,6 +4,7 @@ It reads run.json records alone. The machine may differ between studies: that is
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,7 @@ from gpd.records.binding import describe_binding, is_unbound
 from gpd.records.host import TRAITS, Host
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import MODES, CurveKey
-from gpd.text.formats import some
+from gpd.text.formats import listed, some
 
 # what may differ between two studies if it is asked for
 ALLOWABLE = (
@@ -22,8 +23,7 @@ ALLOWABLE = (
 )
 # what may differ between parts of one study: its settings asked for it
 ASKED_OF_A_STUDY = ("mode", "binding", "threads", "profile")
-DIGEST = re.compile("[0-9a-f]{40,}")  # commits, too
-DIGEST_SHOWN = 12  # characters
+DIGEST = re.compile("[0-9a-f]{64}")
 MOST_SHOWN = 4  # values a line
 NOT_RECORDED = "not recorded"
 PAIR_HMM = "pair-HMM"
@@ -46,9 +46,18 @@ class Difference:
     by_machine: bool = False
     configuration: str = ""
 
+    @property
+    def is_of_digests(self) -> bool:
+        """Whether its values are digests, which tell a reader nothing."""
+        return all(DIGEST.fullmatch(value or "") for value in self.holders)
+
     def __str__(self) -> str:
-        values = [f"{_shown(value, self.name)} ({some(names, MOST_SHOWN)})" for value, names in self.holders.items()]
-        return ": ".join(filter(None, (self.configuration, self.name, self.detail, some(values, MOST_SHOWN))))
+        if self.is_of_digests:
+            values = "not the same in " + listed(dict.fromkeys(some(own, MOST_SHOWN) for own in self.holders.values()))
+        else:
+            shown = [f"{_shown(value, self.name)} ({some(own, MOST_SHOWN)})" for value, own in self.holders.items()]
+            values = some(shown, MOST_SHOWN)
+        return ": ".join(filter(None, (self.configuration, self.name, self.detail, values)))
 
 
 @dataclass(frozen=True)
@@ -142,10 +151,15 @@ def _differing_inputs(named: Named) -> list[Difference]:
             continue
         for sample in record.spec.samples:
             identity = by_input(record, sample)
-            titles.setdefault(identity, f"{sample} {_shown(record.input(sample).digest)}")
+            titles.setdefault(identity, sample)
             holders.setdefault(identity, {})[name] = None
     everyone = {name for name, _ in named}
-    partial: Holders = {titles[key]: tuple(names) for key, names in holders.items() if set(names) != everyone}
+    unlike = {key: names for key, names in holders.items() if set(names) != everyone}
+    same_name = Counter(titles[key] for key in unlike)
+    partial: Holders = {}
+    for key, names in unlike.items():
+        title = titles[key] if same_name[titles[key]] == 1 else f"{titles[key]}, not the same reads"
+        partial[title] = (*partial.get(title, ()), *names)
     return [Difference("inputs", "", partial)] if partial else []
 
 
@@ -276,4 +290,4 @@ def _holders(named: Named, values_of: Callable[[RunRecord], Values]) -> dict[tup
 def _shown(value: str | None, name: str = "") -> str:
     if value is None:
         return "the profile's" if name == "threads" else NOT_RECORDED
-    return value[:DIGEST_SHOWN] if DIGEST.fullmatch(value) else value
+    return "recorded" if DIGEST.fullmatch(value) else value

@@ -1,4 +1,4 @@
-"""Studies side by side, and beside published results: what each came to, and ratios to the first.
+"""Studies side by side, and beside published results: what each came to, and ratios to the first that is like it.
 
 Curves are matched by pipeline, mode and binding, their configurations by N. Parts of one study may differ in mode and
 binding. What is not the same is found, and what of it was not asked for is refused: `Comparison.refused`.
@@ -25,6 +25,7 @@ from gpd.comparison.comparability import (
     output_differences,
     pooled_differences,
 )
+from gpd.comparison.keys import named_by_key
 from gpd.comparison.results import (
     A_GIGABASE,
     GENOMES,
@@ -40,8 +41,7 @@ from gpd.comparison.results import (
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import CurveKey
-from gpd.statistics.estimates import Estimate, Ratio
-from gpd.statistics.saturation import Saturation
+from gpd.statistics.estimates import Ratio
 from gpd.text.formats import counted, listed, number, some
 
 SMT_DIFFERS = "also different: threads of a core that jobs might use"
@@ -60,57 +60,57 @@ Match = Mapping[str, CurveKey]  # the curves that stand side by side, by the nam
 
 
 @dataclass(frozen=True)
-class Row:
-    """A figure of each side, by its name, and its ratio to the first that has the configuration, with its 95% interval.
+class Configuration:
+    """What sides came to that stand beside each other, by the names of the sides: at one N, or each at its best.
 
-    There is no ratio of a figure a sample where samples are of another size, or of a size that is not known.
-    """
-
-    metric: Metric
-    estimates: Mapping[str, Estimate]
-    ratios: Mapping[str, Ratio | None]
-
-
-@dataclass(frozen=True)
-class ConfigurationRows:
-    """The figures of N samples at once; `results` has what each side came to that has the configuration."""
-
-    match: Match
-    common: CommonKey
-    n: int
-    results: Mapping[str, Results]
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True)
-class BestRows:
-    """Best N against best N along curves: figures a day at the best N, and at N that gave most, where samples failed.
-
-    `results` has what each side came to at its best N; a side without such an N is not in it.
+    `n` is None where each is at its best N; a side without such an N has no results.
     """
 
     match: Match
     common: CommonKey
-    saturations: Mapping[str, Saturation]
+    n: int | None
     results: Mapping[str, Results]
-    rows: tuple[Row, ...]
-    most: tuple[Row, ...]
 
     @property
-    def same_size(self) -> bool:
-        return same_size(*self.results.values())
+    def metrics(self) -> list[Metric]:
+        """Those that a side has a figure of, in order."""
+        pipeline = PIPELINES[self.common.pipeline]
+        steps = pipeline.steps or steps_of(self.results.values())  # of a workflow that is not ours those that ran
+        of_runs = [metric for metric in TOTALS if metric != HUMAN or pipeline.genomes]
+        of_steps = [Metric(clock, step) for clock in (*A_GIGABASE, *A_GIGABASE.values()) for step in steps]
+        return [one for one in (*of_runs, *of_steps) if any(own.estimate(one).n for own in self.results.values())]
+
+    @property
+    def daily(self) -> Metric:
+        """What says how much is done in a day: of samples of one size genomes, and else gigabases."""
+        like = [own for own in self.results.values() if own.is_like(next(iter(self.results.values())))]
+        return GENOMES if same_size(*like) else GIGABASES
+
+    def reference(self, name: str) -> str | None:
+        """The first side that is like this one, which it is held against; None where there is none before it."""
+        before = list(self.results)[: list(self.results).index(name)]
+        return next((other for other in before if self.results[name].is_like(self.results[other])), None)
+
+    def ratio(self, name: str, metric: Metric) -> Ratio | None:
+        """A side's figure over that of its reference; None where it has none, or samples are of another size."""
+        first = self.reference(name)
+        return None if first is None else self.results[name].ratio(self.results[first], metric)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Sides side by side. `differences` stand above the tables; with any in `refused` no table is to be shown."""
+    """Sides side by side. With any difference in `refused` no figure is to be shown.
+
+    `spoils` says what weakens the figures besides `differences`, `notes` what else is to be known.
+    """
 
     sides: tuple[Side, ...]
     differences: tuple[Difference, ...]
     refused: tuple[Difference, ...]
+    spoils: tuple[str, ...]
     notes: tuple[str, ...]
-    configurations: tuple[ConfigurationRows, ...]
-    best: tuple[BestRows, ...]
+    configurations: tuple[Configuration, ...]
+    best: tuple[Configuration, ...]
 
 
 def compare(sides: Sequence[Side], allowed: Collection[str] = ()) -> Comparison:
@@ -123,7 +123,7 @@ def compare(sides: Sequence[Side], allowed: Collection[str] = ()) -> Comparison:
             break
     else:
         raise CompareError("\n".join(["no configuration is in two of these:", *map(_has, sides)]))
-    best = tuple(_best_rows(sides, match) for match in matches)
+    best = tuple(_at_best(sides, match) for match in matches)
     named_records = [_named(sides, one) for one in configurations]
     recorded = [named for named in named_records if len({name for name, _ in named}) > 1]
     differing = [
@@ -131,11 +131,14 @@ def compare(sides: Sequence[Side], allowed: Collection[str] = ()) -> Comparison:
         *_merged([difference for named in recorded for difference in differences(named)]),
         *output_differences(_all_named(sides)),
     ]
+    keys = {side.name: side.keys for side in sides}
+    differing = [one for difference in differing for one in named_by_key(difference, keys)]
     return Comparison(
         sides=tuple(sides),
         differences=tuple(differing),
         refused=tuple(one for one in differing if one.name not in allowed and not one.by_machine),
-        notes=(*_sizes((*configurations, *best)), *_notes(sides, configurations, recorded, differing)),
+        spoils=tuple(_spoils(sides, (*configurations, *best), recorded)),
+        notes=tuple(_notes(sides, configurations, differing)),
         configurations=configurations,
         best=best,
     )
@@ -164,7 +167,7 @@ def _partners(anchor: Side, side: Side, dropped: Collection[str]) -> dict[CurveK
     return partners
 
 
-def _configurations(sides: Sequence[Side], matches: Sequence[Match]) -> Iterator[ConfigurationRows]:
+def _configurations(sides: Sequence[Side], matches: Sequence[Match]) -> Iterator[Configuration]:
     """Return the configurations that are in two sides at least."""
     for match in matches:
         curves = {name: _by_name(sides, name).curves[key] for name, key in match.items()}
@@ -172,9 +175,17 @@ def _configurations(sides: Sequence[Side], matches: Sequence[Match]) -> Iterator
             results = {name: curve[n] for name, curve in curves.items() if n in curve}
             if len(results) > 1:
                 common = _common(sides, {name: match[name] for name in results})
-                rows = _rows(_metrics(common.pipeline, results.values()), results)
-                known = tuple(row for row in rows if any(estimate.n for estimate in row.estimates.values()))
-                yield ConfigurationRows(match, common, n, results, known)
+                yield Configuration(match, common, n, results)
+
+
+def _at_best(sides: Sequence[Side], match: Match) -> Configuration:
+    """Each side at its best N."""
+    results = {}
+    for name, key in match.items():
+        side = _by_name(sides, name)
+        if (n := side.saturation(key).best_n) is not None:
+            results[name] = side.curves[key][n]
+    return Configuration(match, _common(sides, match), None, results)
 
 
 def _by_name(sides: Iterable[Side], name: str) -> Side:
@@ -214,7 +225,7 @@ def _curve_differences(sides: Sequence[Side], matches: Sequence[Match]) -> list[
     return _merged(differing)
 
 
-def _named(sides: Sequence[Side], configuration: ConfigurationRows) -> Named:
+def _named(sides: Sequence[Side], configuration: Configuration) -> Named:
     """Return the records behind a configuration, each with its study's name."""
     return [
         (side.name, record)
@@ -242,46 +253,10 @@ def _merged(differing: Sequence[Difference]) -> list[Difference]:
 # ------------------------------------------------------------------------------------------------ notes
 
 
-def _sizes(found: Sequence[ConfigurationRows | BestRows]) -> Iterator[str]:
-    """Say which samples are of another size, by pipeline."""
-    unlike: dict[str, dict[str, float | None]] = {}
-    for one in found:
-        if not same_size(*one.results.values()):
-            sizes = unlike.setdefault(one.common.pipeline, {})
-            for name, results in one.results.items():
-                sizes.setdefault(name, results.gigabases)
-    for pipeline, sizes in unlike.items():
-        holders: dict[str, list[str]] = {}
-        for name, size in sizes.items():
-            holders.setdefault(f"{number(size)} Gb" if size else "not recorded", []).append(name)
-        listing = listed(f"{size} ({some(names, MOST_SHOWN)})" for size, names in holders.items())
-        yield f"{pipeline}: gigabases a sample: {listing}, {SIZES_DIFFER.format(daily=PIPELINES[pipeline].daily)}"
-
-
-def _pairs(configurations: Sequence[ConfigurationRows]) -> Iterator[str]:
-    """Say whose ratios are paired."""
-    paired: dict[str, dict[str, None]] = {}
-    for one in configurations:
-        first = next(iter(one.results))
-        for name in {name: None for row in one.rows for name, ratio in row.ratios.items() if ratio and ratio.pairs}:
-            paired.setdefault(first, {})[name] = None
-    for first, names in paired.items():
-        others = some(list(names), MOST_SHOWN)
-        yield f"ratios to {first} are paired by repeat, for each drew the same samples: {others}"
-
-
-def _threads(side: Side) -> str:
-    return listed("all" if smt else "one" for smt in side.smt)
-
-
-def _notes(
-    sides: Sequence[Side],
-    configurations: Sequence[ConfigurationRows],
-    recorded: Sequence[Named],
-    differing: Sequence[Difference],
-) -> Iterator[str]:
+def _spoils(sides: Sequence[Side], found: Sequence[Configuration], recorded: Sequence[Named]) -> Iterator[str]:
+    """Say what weakens the figures: other sizes of samples, disturbances, machines set up otherwise, what is silent."""
+    yield from _sizes(found)
     yield from dict.fromkeys(note for side in sides for note in side.notes)
-    yield from _pairs(configurations)
     studies = [side for side in sides if not side.published]
     if len({side.smt for side in studies if side.smt}) > 1:
         yield f"{SMT_DIFFERS}: {listed(f'{_threads(side)} ({side.name})' for side in studies if side.smt)}"
@@ -291,6 +266,37 @@ def _notes(
     if len(studies) > 1:
         yield from map(str, also_different(_all_named(studies)))
         yield from dict.fromkeys(doubt for named in recorded for doubt in doubts(named))
+
+
+def _sizes(found: Sequence[Configuration]) -> Iterator[str]:
+    """Say which samples are of another size than those of sides that they are held against, by pipeline."""
+    unlike: dict[str, dict[str, float | None]] = {}
+    for one in found:
+        for name, own in one.results.items():
+            first = one.reference(name)
+            if first is not None and not same_size(one.results[first], own):
+                sizes = unlike.setdefault(one.common.pipeline, {})
+                sizes.setdefault(first, one.results[first].gigabases)
+                sizes.setdefault(name, own.gigabases)
+    for pipeline, sizes in unlike.items():
+        holders: dict[str, list[str]] = {}
+        for name, size in sizes.items():
+            holders.setdefault(f"{number(size)} Gb" if size else "not recorded", []).append(name)
+        listing = listed(f"{size} ({some(names, MOST_SHOWN)})" for size, names in holders.items())
+        yield f"{pipeline}: gigabases a sample: {listing}, {SIZES_DIFFER.format(daily=PIPELINES[pipeline].daily)}"
+
+
+def _threads(side: Side) -> str:
+    return listed("all" if smt else "one" for smt in side.smt)
+
+
+def _notes(
+    sides: Sequence[Side], configurations: Sequence[Configuration], differing: Sequence[Difference]
+) -> Iterator[str]:
+    """Say whose ratios are paired, whether outputs are equal, and what one side alone has."""
+    yield from _pairs(configurations)
+    studies = [side for side in sides if not side.published]
+    if len(studies) > 1:
         outputs = seen_twice(_all_named(studies), by_input)
         if not outputs:
             yield "outputs: not compared, for no output of the same input is recorded on two sides"
@@ -303,37 +309,14 @@ def _notes(
                 yield f"only in {side.name}: {_curve(key, alone)}"
 
 
-# ----------------------------------------------------------------------------------------------- tables
-
-
-def _metrics(pipeline: str, results: Iterable[Results]) -> Iterator[Metric]:
-    """Return the metrics in order; RNA-Seq has no 30x. Steps of a workflow that is not ours are those that ran."""
-    steps = PIPELINES[pipeline].steps or steps_of(results)
-    yield from (metric for metric in TOTALS if metric != HUMAN or PIPELINES[pipeline].genomes)
-    for clock in (*A_GIGABASE, *A_GIGABASE.values()):
-        yield from (Metric(clock, step) for step in steps)
-
-
-def _rows(metrics: Iterable[Metric], results: Mapping[str, Results]) -> Iterator[Row]:
-    """The figures of each side, with ratios to the first that there is, which has none to itself."""
-    names = list(results)
-    for metric in metrics:
-        estimates = {name: own.estimate(metric) for name, own in results.items()}
-        ratios: dict[str, Ratio | None] = dict.fromkeys(names)
-        for name in names[1:]:
-            if not metric.a_sample or same_size(results[names[0]], results[name]):
-                ratios[name] = results[name].ratio(results[names[0]], metric)
-        yield Row(metric, estimates, ratios)
-
-
-def _best_rows(sides: Sequence[Side], match: Match) -> BestRows:
-    saturations = {name: _by_name(sides, name).saturation(key) for name, key in match.items()}
-
-    def results_at(numbers: Mapping[str, int | None]) -> dict[str, Results]:
-        return {name: _by_name(sides, name).curves[match[name]][n] for name, n in numbers.items() if n is not None}
-
-    best = results_at({name: saturation.best_n for name, saturation in saturations.items()})
-    most = results_at({name: saturation.n for name, saturation in saturations.items()})
-    metrics = (GENOMES, GIGABASES, HUMAN)
-    rows = (tuple(_rows(metrics, results)) for results in (best, most))
-    return BestRows(match, _common(sides, match), saturations, best, *rows)
+def _pairs(configurations: Sequence[Configuration]) -> Iterator[str]:
+    """Say whose ratios are paired."""
+    paired: dict[str, dict[str, None]] = {}
+    for one in configurations:
+        for name in one.results:
+            ratios = (one.ratio(name, metric) for metric in one.metrics)
+            if (first := one.reference(name)) and any(ratio and ratio.pairs for ratio in ratios):
+                paired.setdefault(first, {})[name] = None
+    for first, names in paired.items():
+        others = some(list(names), MOST_SHOWN)
+        yield f"ratios to {first} are paired by repeat, for each drew the same samples: {others}"

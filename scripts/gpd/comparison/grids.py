@@ -1,16 +1,16 @@
-"""The tables of a comparison, as text: a row a side at its best N; then for each N a row a figure.
+"""The tables of a comparison, ratios first: a row a side at its best N; then for each N a row a figure.
 
 The first table says which machine gives how much; those of the configurations say in which step.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import replace
 
 from gpd.comparison.comparability import curve_name
-from gpd.comparison.compare import BestRows, Comparison, ConfigurationRows, Row
+from gpd.comparison.compare import Comparison, Configuration
 from gpd.comparison.nodes import node_grid
 from gpd.comparison.results import (
+    A_CORE,
     A_GIGABASE,
     CPU_A_GIGABASE,
     CPU_UTILISATION,
@@ -31,8 +31,7 @@ from gpd.tables.columns import CLOCKS
 from gpd.text.formats import TimeUnit, listed, number, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line
 
-T = TypeVar("T")
-RATIO, NO_INTERVAL = "ratio", "(no CI)"
+NO_INTERVAL = "(no CI)"
 TIMES = (MAKESPAN.column, ELAPSED, SUMMED)  # columns
 SECONDS = dict.fromkeys((*TIMES, *A_GIGABASE.values()), SECONDS_PER_HOUR) | {MAKESPAN.column: 1}  # of their units
 EPSILON = 1e-9  # of a mean: below it an error is that of the arithmetic
@@ -44,68 +43,65 @@ NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How wide a table may be, in characters (None: any), and whether published results are there for an overview.
+def grids(compared: Comparison, width: int | None = None, overview: bool = False) -> Iterator[Grid]:
+    """All tables: best N against best N, then configuration by configuration, and what was measured of the nodes.
 
-    In an overview they have no ratios but at the best N, and steps are shown at one N, by the clock that they share.
+    None is wider than `width` characters, where names and sides allow. An `overview`, of all that was published, has
+    published results in the first table alone.
     """
-
-    width: int | None = None
-    overview: bool = False
-
-    def holds(self, grid: Grid) -> bool:
-        return self.width is None or grid.width <= self.width
-
-
-def grids(compared: Comparison, layout: Layout) -> Iterator[Grid]:
-    """All tables: best N against best N, then configuration by configuration, and what was measured of the nodes."""
+    in_steps = [side for side in compared.sides if not (overview and side.published)]
     noted: set[str] = set()
     for best in compared.best:
         grid = _best_grid(compared.sides, best)
-        grid = grid if layout.holds(grid) else _narrowed(grid)
+        grid = grid if _fits(grid, width) else _narrowed(grid)
         yield replace(grid, notes=tuple(note for note in grid.notes if note not in noted))
         noted.update(grid.notes)
     for best in compared.best:
-        found = [one for one in compared.configurations if one.match == best.match]
-        if not layout.overview:
-            for one in found:
-                yield from _configuration_grids(compared.sides, one, layout)
-        elif shown := most_compared(found):
-            yield _overview(compared.sides, shown, layout)
+        for one in compared.configurations:
+            if one.match == best.match:
+                yield from _configuration_grids(in_steps, one, width)
     if (nodes := node_grid(compared.sides)) is not None:
         yield nodes
 
 
-def most_compared(found: Iterable[ConfigurationRows]) -> ConfigurationRows | None:
+def most_compared(found: Iterable[Configuration]) -> Configuration | None:
     """The N that most sides have, the smallest of them: for there each one's steps can be seen."""
-    return max(found, key=lambda one: (len(one.results), -one.n), default=None)
+    return max(found, key=lambda one: (len(one.results), -(one.n or 0)), default=None)
+
+
+def _fits(grid: Grid, width: int | None) -> bool:
+    return width is None or grid.width <= width
+
+
+def _ratio_head(shown: Configuration, name: str) -> str:
+    """Which side's figure is divided by whose."""
+    return f"{_short(name)} /\n{_short(shown.reference(name) or '')}"
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("published:").replace(":", ":\n")
 
 
 # ------------------------------------------------------------------------------------- best N against best N
 
 
-def _best_grid(sides: Sequence[Side], best: BestRows) -> Grid:
+def _best_grid(sides: Sequence[Side], best: Configuration) -> Grid:
     shown = [side for side in sides if side.name in best.match]
-    of = GENOMES if best.same_size else GIGABASES
     pipeline = best.common.pipeline
-    found = {side.name: best.saturations[side.name] for side in shown}
-    columns: dict[str, Sequence[Entry]] = {
-        "processor": [Entry(", ".join(side.processors)) for side in shown],
-        "cores": [Entry(", ".join(map(str, side.cores))) for side in shown],
-        "best N": [_entry(one.best_n) for one in found.values()],
-        "failed\nthere": [
-            _entry(best.results[name].observation.failed if name in best.results else None) for name in found
-        ],
-    }
-    if any(one.n != one.best_n for one in found.values()):
-        columns["N with\nmost, but\nfailures"] = [
-            _entry(None if one.n == one.best_n else one.n) for one in found.values()
-        ]
-    rows = {row.metric: row for row in best.rows}
-    for metric in (GENOMES, GIGABASES, HUMAN) if PIPELINES[pipeline].genomes else (GENOMES, GIGABASES):
-        columns[_stacked(_name(metric, pipeline))] = [_mean(rows[metric].estimates.get(side.name)) for side in shown]
-    columns[_stacked(f"ratio of {_name(of, pipeline)}")] = [_ratio(rows[of].ratios.get(side.name)) for side in shown]
+    found = {side.name: side.saturation(best.match[side.name]) for side in shown}
+    results = [best.results.get(side.name) for side in shown]
+    columns: dict[str, Sequence[Entry]] = {}
+    if ratios := {name: best.ratio(name, best.daily) for name in best.results if best.reference(name)}:
+        against = {best.reference(name) or "" for name in ratios}
+        whose = _short(against.pop()) if len(against) == 1 else "the first\nlike it"
+        head = f"{_stacked(_name(best.daily, pipeline))},\nratio to\n{whose}"
+        columns[head] = [_ratio(ratios.get(side.name)) for side in shown]
+    for metric in (GENOMES, A_CORE, GIGABASES, HUMAN) if PIPELINES[pipeline].genomes else (GENOMES, A_CORE, GIGABASES):
+        columns[_stacked(_name(metric, pipeline))] = [_mean(own.estimate(metric) if own else None) for own in results]
+    columns["best N"] = [_entry(one.best_n) for one in found.values()]
+    columns["failed\nthere"] = [_entry(own and own.observation.failed) for own in results]
+    columns["processor"] = [Entry(", ".join(side.processors)) for side in shown]
+    columns["cores"] = [Entry(", ".join(map(str, side.cores))) for side in shown]
     known = {head: entries for head, entries in columns.items() if any(entry.text for entry in entries)}
     lines = [Line(side.name, tuple(entries)) for side, *entries in zip(shown, *known.values(), strict=True)]
     several = [side.name for side in shown if len(side.curves[best.match[side.name]]) > 1]
@@ -126,100 +122,84 @@ def _narrowed(grid: Grid) -> Grid:
 
 def _stacked(head: str) -> str:
     """Break a head into lines, none of them much wider than the figures below."""
-    return head.replace(" a day", "\na day").replace("human ", "human\n").replace("ratio of ", "ratio of\n")
+    return head.replace(" a day", "\na day").replace("human ", "human\n").replace(" per core", "\nper core")
 
 
 # ---------------------------------------------------------------------------------- by configuration
 
 
-def _overview(sides: Sequence[Side], shown: ConfigurationRows, layout: Layout) -> Grid:
-    """One table of the sides that fit, studies before published results; it names the rest."""
-    present = [side for side in sides if side.name in shown.results]
-    ordered = [present[0], *sorted(present[1:], key=lambda side: side.published)]
-    grid, others = _widest(ordered, shown, layout)
-    left_out = (f"no room for {listed(side.name for side in others)}",) if others else ()
-    hint = "an overview: for summed step time and other N name SKUs, as published:8352Y, instead of published"
-    return replace(grid, notes=(*left_out, hint))
-
-
-def _configuration_grids(sides: Sequence[Side], shown: ConfigurationRows, layout: Layout) -> Iterator[Grid]:
+def _configuration_grids(sides: Sequence[Side], shown: Configuration, width: int | None) -> Iterator[Grid]:
     """Spread the sides over tables that fit; the first stands in each."""
-    first, *others = [side for side in sides if side.name in shown.results]
+    present = [side for side in sides if side.name in shown.results]
+    first, others = present[:1], present[1:]
     while others:
-        grid, others = _widest([first, *others], shown, layout)
+        grid, others = _widest([*first, *others], shown, width)
         yield grid
 
 
-def _widest(sides: Sequence[Side], shown: ConfigurationRows, layout: Layout) -> tuple[Grid, list[Side]]:
+def _widest(sides: Sequence[Side], shown: Configuration, width: int | None) -> tuple[Grid, list[Side]]:
     """The table of as many sides as fit, two at least, and the sides that are left."""
-    grid, count = _configuration_grid(sides[:2], shown, layout), 2
-    while count < len(sides) and layout.holds(wider := _configuration_grid(sides[: count + 1], shown, layout)):
+    grid, count = _configuration_grid(sides[:2], shown), 2
+    while count < len(sides) and _fits(wider := _configuration_grid(sides[: count + 1], shown), width):
         grid, count = wider, count + 1
     return grid, list(sides[count:])
 
 
-def _configuration_grid(sides: Sequence[Side], shown: ConfigurationRows, layout: Layout) -> Grid:
-    """Steps are in hours where samples are of one size, and else in hours a gigabase if that is known of two sides."""
+def _configuration_grid(sides: Sequence[Side], shown: Configuration) -> Grid:
+    """Ratios, then figures. Steps are in hours where samples are of one size, and else in hours a gigabase if that is
+    known of two sides."""
     names = [side.name for side in sides]
     results = [shown.results[name] for name in names]
     a_gigabase = not same_size(*results) and sum(bool(one.gigabases) for one in results) > 1
-    clocks = [ELAPSED] if layout.overview else [ELAPSED, SUMMED]
     units = dict.fromkeys(TIMES, unit_for(max(_longest(shown, names, TIMES[:1] if a_gigabase else TIMES))))
     # a small sample's time a gigabase is far longer than that of a large one, whose digits shall be seen
     units |= dict.fromkeys(A_GIGABASE.values(), unit_for(min(_longest(shown, names, A_GIGABASE.values()))))
-    with_ratio = [side.name for side in sides[1:] if not (layout.overview and side.published)]
-
-    def spread(values: Iterable[T], ratios: Iterable[T]) -> tuple[T, ...]:
-        """Each side's value, and then its ratio if it has one."""
-        pairs = zip(sides, values, ratios, strict=True)
-        return tuple(one for side, *both in pairs for one in both[: 1 + (side.name in with_ratio)])
-
-    blank = [Entry("")] * len(sides)
+    held = [name for name in names if shown.reference(name) in names]
+    blank = (Entry(""),) * len(held)
     groups: dict[str, list[Line]] = {
         "": [
-            Line("repeats", spread([_entry(one.repeats) for one in results], blank)),
-            Line("samples failed", spread([_entry(one.observation.failed) for one in results], blank)),
+            Line("repeats", (*blank, *(_entry(one.repeats) for one in results))),
+            Line("samples failed", (*blank, *(_entry(one.observation.failed) for one in results))),
         ]
     }
-    for row in shown.rows:
-        if any(row.estimates[name].n for name in names):
-            values = [_value(row, side, shown.results[side.name].repeats, units) for side in sides]
-            entries = spread(values, [_ratio(row.ratios[name]) for name in names])
-            head = row.metric.step or _label(row.metric, shown.common.pipeline, units)
-            groups.setdefault(row.metric.column if row.metric.step else "", []).append(Line(head, entries))
+    for metric in shown.metrics:
+        if any(own.estimate(metric).n for own in results):
+            ratios = (_ratio(shown.ratio(name, metric)) for name in held)
+            values = (_value(shown, side, metric, units) for side in sides)
+            head = metric.step or _label(metric, shown.common.pipeline, units)
+            groups.setdefault(metric.column if metric.step else "", []).append(Line(head, (*ratios, *values)))
     titles = {"": ""}
-    for clock in clocks:
+    for clock in (ELAPSED, SUMMED):
         column, suffix = (A_GIGABASE[clock], " a gigabase") if a_gigabase else (clock, "")
         titles[column] = f"{CLOCKS[clock].lower()}, {units[column].symbol}{suffix}"
-    heads = spread([_head(side, layout) for side in sides], [RATIO] * len(sides))
+    heads = (*(_ratio_head(shown, name) for name in held), *(_head(side) for side in sides))
     parts = tuple(Group(tuple(groups[column]), title) for column, title in titles.items() if column in groups)
     return Grid(curve_name(shown.common, shown.n), ("", *heads), parts)
 
 
-def _longest(shown: ConfigurationRows, names: Sequence[str], columns: Collection[str]) -> list[float]:
+def _longest(shown: Configuration, names: Sequence[str], columns: Collection[str]) -> list[float]:
     """Return the longest of these times of each side that has any, in seconds."""
-    rows = [row for row in shown.rows if row.metric.column in columns]
-    times = [[(row.estimates[name].mean or 0) * SECONDS[row.metric.column] for row in rows] for name in names]
+    metrics = [metric for metric in shown.metrics if metric.column in columns]
+    times = [
+        [(shown.results[name].estimate(metric).mean or 0) * SECONDS[metric.column] for metric in metrics]
+        for name in names
+    ]
     return [max(of_side) for of_side in times if any(of_side)] or [0.0]
 
 
-def _head(side: Side, layout: Layout) -> str:
-    if side.published:
-        sku = ", ".join(side.skus)
-        return f"publ.\n{sku}" if layout.overview else f"{sku}\n(published)"
-    return side.name.replace(":", ":\n")
+def _head(side: Side) -> str:
+    return f"{', '.join(side.skus)}\n(published)" if side.published else side.name.replace(":", ":\n")
 
 
-def _value(row: Row, side: Side, repeats: int, units: Mapping[str, TimeUnit]) -> Entry:
+def _value(shown: Configuration, side: Side, metric: Metric, units: Mapping[str, TimeUnit]) -> Entry:
     """Return a figure, times in the table's unit; published hours keep the digits that were printed."""
-    estimate, column = row.estimates[side.name], row.metric.column
+    own, column = shown.results[side.name], metric.column
+    estimate = own.estimate(metric)
     if column not in units or estimate.mean is None:
-        return _mean(estimate, repeats)
+        return _mean(estimate, own.repeats)
     if side.published and column in TIMES:
         return Entry(units[column].show(estimate.mean * SECONDS[column]))
-    scale = SECONDS[column] / units[column].seconds
-    scaled = replace(estimate, mean=estimate.mean * scale, sd=None, se=estimate.se and estimate.se * scale)
-    return _mean(scaled, repeats)
+    return _mean(estimate.times(SECONDS[column] / units[column].seconds), own.repeats)
 
 
 def _label(metric: Metric, pipeline: str, units: Mapping[str, TimeUnit]) -> str:
@@ -230,7 +210,8 @@ def _label(metric: Metric, pipeline: str, units: Mapping[str, TimeUnit]) -> str:
 
 
 def _name(metric: Metric, pipeline: str) -> str:
-    return PIPELINES[pipeline].daily if metric == GENOMES else NAMES[metric]
+    daily = PIPELINES[pipeline].daily
+    return {GENOMES: daily, A_CORE: f"{daily} per core"}.get(metric) or NAMES[metric]
 
 
 def _mean(estimate: Estimate | None, repeats: int | None = None) -> Entry:

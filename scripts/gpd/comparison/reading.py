@@ -1,12 +1,13 @@
 """Which sides a comparison has: studies, parts of them and published results, by the names that users give them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
 from gpd.comparison.comparability import counted_records
+from gpd.comparison.keys import keys_of
 from gpd.comparison.results import Side, curves_of, published_side, study_side
 from gpd.errors import GpdError
 from gpd.published import curves
@@ -15,6 +16,7 @@ from gpd.records.host import machine_differences
 from gpd.records.run import SPEC, RunRecord
 from gpd.records.run_spec import CurveKey, Mode
 from gpd.tables import collect
+from gpd.tables.collect import Tables
 
 PUBLISHED = "published"
 
@@ -115,10 +117,18 @@ def _read_study(argument: _StudyArgument, alone: bool) -> list[Side]:
     if not curves:
         there = ", ".join(dict.fromkeys(f"{key.mode}:{key.binding}" for key in finished))
         raise SideError(f"{path}: no finished run is {':'.join(argument.parts)}; there are {there}")
-    _one_machine(path, [record for record in counted_records(tables.records) if record.spec.curve_key in curves])
+    _one_machine(path, _records(tables, curves))
     parts = _parts(name, curves) if alone else {}
     whole = {":".join((name, *argument.parts)): curves}
-    return [study_side(part, tables, own, name) for part, own in (parts if len(parts) > 1 else whole).items()]
+    return [
+        replace(study_side(part, tables, own, name), keys=keys_of(argument.folder, _records(tables, own)[0]))
+        for part, own in (parts if len(parts) > 1 else whole).items()
+    ]
+
+
+def _records(tables: Tables, curves: Collection[CurveKey]) -> list[RunRecord]:
+    """The records of these curves that are in statistics."""
+    return [record for record in counted_records(tables.records) if record.spec.curve_key in curves]
 
 
 def _one_machine(path: Path, records: Iterable[RunRecord]) -> None:

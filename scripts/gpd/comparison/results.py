@@ -1,13 +1,14 @@
 """What one side of a comparison came to: curves of a study from its tables, or what was published of a SKU."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, field, replace
-from typing import TypeVar
+from typing import Final
 
 from gpd.comparison.agreement import by_input
 from gpd.comparison.also_different import disturbances
 from gpd.pipelines import GERMLINE
-from gpd.published.curves import DIFFERENCES, GIGABASES_A_SAMPLE, PublishedCurve, PublishedPoint
+from gpd.published.curves import DIFFERENCES, GIGABASES_A_SAMPLE, THROUGHPUT, PublishedCurve, PublishedPoint
 from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import INDEPENDENT, CurveKey
@@ -15,10 +16,9 @@ from gpd.statistics.estimates import Estimate, Ratio, estimate, paired_ratio, ra
 from gpd.statistics.known import mean
 from gpd.statistics.saturation import Observation, Saturation, find_saturation
 from gpd.tables.collect import Tables
-from gpd.tables.columns import ConfigurationRow, OfRun, RunRow, SampleRow, StepRow
+from gpd.tables.columns import ConfigurationRow
 from gpd.text.formats import some
 
-Row = TypeVar("Row", bound=OfRun)
 SECONDS_PER_HOUR = 3600
 PUBLISHED_AS = CurveKey(GERMLINE.name, INDEPENDENT, "none")  # N whole pipelines side by side
 MOST_NAMED = 4  # runs that did not end
@@ -26,6 +26,10 @@ ELAPSED, SUMMED = "elapsed_h", "summed_h"
 A_GIGABASE = {clock: f"{clock}_per_gigabase" for clock in (ELAPSED, SUMMED)}  # of the samples that succeeded
 Draw = tuple[int, tuple[str, ...]]  # a repeat and its samples, by what was read of them
 SAME_SIZE = 0.05  # by how much more gigabases a sample may have where figures a sample are held against each other
+
+MEASURED: Final = "measured here"
+SEVERAL: Final = "published, several samples at once"
+LONE: Final = "published, one sample alone with its own cores a step"
 
 
 @dataclass(frozen=True)
@@ -38,20 +42,23 @@ class Metric:
     @property
     def a_sample(self) -> bool:
         """Whether it follows the size of a sample, so that it tells nothing of samples of another size."""
-        return self.column in ("genomes_per_day", "makespan_s", ELAPSED, SUMMED)
+        return self.column in ("genomes_per_day", "genomes_per_day_per_core", "makespan_s", ELAPSED, SUMMED)
 
 
 GENOMES, MAKESPAN = Metric("genomes_per_day"), Metric("makespan_s")
+A_CORE = Metric("genomes_per_day_per_core")
 GIGABASES, HUMAN = Metric("gigabases_per_day"), Metric("human_30x_per_day")
 CPU_A_GIGABASE, CPU_UTILISATION = Metric("cpu_s_per_gigabase"), Metric("cpu_utilisation")
-TOTALS = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_A_GIGABASE, CPU_UTILISATION)
+OF_RUNS = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_A_GIGABASE, CPU_UTILISATION)  # columns of the table runs
+TOTALS = (GENOMES, A_CORE, *OF_RUNS[1:])
 
 
 @dataclass(frozen=True)
 class Results:
     """What a configuration came to over its repeats; None: not known.
 
-    `gigabases` is what a sample has, on average. `by_draw` has the values of the repeats whose samples are known.
+    `kind` is where it comes from: only results of one kind were made with the same tools in the same way. `gigabases`
+    is what a sample has, on average. `by_draw` has the values of the repeats whose samples are known.
     """
 
     repeats: int
@@ -59,15 +66,23 @@ class Results:
     gigabases: float | None
     estimates: Mapping[Metric, Estimate]
     by_draw: Mapping[Metric, Mapping[Draw, float]] = field(default_factory=dict)
+    kind: str = MEASURED
 
     def estimate(self, metric: Metric) -> Estimate:
         return self.estimates.get(metric, estimate(()))
 
-    def ratio(self, other: "Results", metric: Metric) -> Ratio:
-        """This figure over the other's: by repeat, where all repeats of one drew the samples of repeats of the other.
+    def is_like(self, other: "Results") -> bool:
+        """Whether a ratio to the other says something: what was published has one at the same N alone."""
+        return self.kind == other.kind and (self.kind == MEASURED or self.observation.n == other.observation.n)
 
-        Samples differ more than repeats of the same samples do; in a pair that cancels out.
+    def ratio(self, other: "Results", metric: Metric) -> Ratio | None:
+        """This figure over the other's; None where they are not alike.
+
+        It is by repeat where all repeats of one drew the samples of repeats of the other: samples differ more than
+        repeats of the same samples do, and in a pair that cancels out.
         """
+        if not self.is_like(other) or (metric.a_sample and not same_size(other, self)):
+            return None
         own, others = self.by_draw.get(metric, {}), other.by_draw.get(metric, {})
         pairs = [(value, others[draw]) for draw, value in own.items() if draw in others]
         numbers = self.estimate(metric).n, other.estimate(metric).n
@@ -100,7 +115,7 @@ class Side:
     """A study or some of its curves, by N; or the published results of a SKU, which have no records.
 
     `study` says which study it is, `node` is the record of the node that it ran on, `smt` whether its jobs might use
-    all threads of a core, and `notes` are what a reader has to know.
+    all threads of a core, and `notes` are what a reader has to know. `keys`: of its configuration and profile.
     """
 
     name: str
@@ -112,6 +127,7 @@ class Side:
     study: str = ""
     node: NodeRecord | None = None
     smt: tuple[bool, ...] = ()
+    keys: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def published(self) -> bool:
@@ -134,22 +150,20 @@ def curves_of(tables: Tables) -> list[CurveKey]:
 def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: str) -> Side:
     """Return these curves of a study. Warm-ups count nothing, and runs that did not end are named."""
     runs = [run for run in tables.runs if run.counted and run.curve_key in curves]
-    gigabases = {run.run: run.gigabases for run in runs}
-    steps, samples = _by_configuration(tables.steps), _by_configuration(tables.samples)
-    of_runs, draws = _by_configuration(tables.runs), {record.spec.name: _draw(record) for record in tables.records}
+    cores = _distinct(run.cores for run in runs)
+    estimates, values = _estimates(tables), _values(tables)
     results: dict[CurveKey, dict[int, Results]] = {key: {} for key in curves}
     for row in sorted(tables.configurations, key=lambda row: row.n):
         if row.curve_key in results:
             place = row.curve_key, row.n
-            own = _results(row, steps.get(place, ()), samples.get(place, ()), gigabases)
-            by_draw = _by_draw(of_runs.get(place, ()), steps.get(place, ()), gigabases, draws)
-            results[row.curve_key][row.n] = replace(own, by_draw=by_draw)
+            known = _results(row, estimates[place], values[place], _gigabases(tables, row))
+            results[row.curve_key][row.n] = _with_a_core(known, cores)
     records = tuple(record for record in tables.records if record.spec.curve_key in curves)
     unfinished = some(tables.unfinished, MOST_NAMED)
     return Side(
         name=name,
         skus=_distinct(run.sku for run in runs),
-        cores=_distinct(run.cores for run in runs),
+        cores=cores,
         curves=results,
         records=records,
         notes=(
@@ -162,71 +176,91 @@ def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: s
     )
 
 
+Place = tuple[CurveKey, int]
+Values = dict[Metric, dict[Draw, float]]
+
+
+def _estimates(tables: Tables) -> Mapping[Place, dict[Metric, Estimate]]:
+    """The figures of each configuration, from the table `summary`."""
+    found: defaultdict[Place, dict[Metric, Estimate]] = defaultdict(dict)
+    for row in tables.summary:
+        found[row.curve_key, row.n][Metric(row.metric, row.step or "")] = row.estimate
+    return found
+
+
+def _values(tables: Tables) -> Mapping[Place, Values]:
+    """The value of each repeat that has one, by metric and by what was drawn: pairs of repeats follow from it."""
+    draws = {record.spec.name: _draw(record) for record in tables.records}
+    gigabases = {run.run: run.gigabases for run in tables.runs}
+    found: defaultdict[Place, Values] = defaultdict(dict)
+    for run in tables.runs:
+        if run.counted:
+            for metric in OF_RUNS:
+                _note(found[run.curve_key, run.n], metric, draws[run.run], getattr(run, metric.column))
+    for step in tables.steps:
+        if step.counted:
+            own, draw, size = found[step.curve_key, step.n], draws[step.run], gigabases[step.run]
+            for clock, per_gigabase in A_GIGABASE.items():
+                taken = getattr(step, clock)
+                _note(own, Metric(clock, step.step), draw, taken)
+                _note(own, Metric(per_gigabase, step.step), draw, taken / size if taken and size else None)
+    return found
+
+
+def _note(values: Values, metric: Metric, draw: Draw, value: float | None) -> None:
+    if value is not None:
+        values.setdefault(metric, {})[draw] = value
+
+
 def _draw(record: RunRecord) -> Draw:
     return record.spec.repeat, tuple(sorted(by_input(record, sample) for sample in record.spec.samples))
 
 
-def _by_draw(
-    runs: Iterable[RunRow],
-    steps: Iterable[StepRow],
-    gigabases: Mapping[str, float | None],
-    draws: Mapping[str, Draw],
-) -> dict[Metric, dict[Draw, float]]:
-    """The value of each repeat that has one, by metric and by what was drawn."""
-    values = [(metric, run.run, getattr(run, metric.column)) for run in runs for metric in TOTALS]
-    for step in steps:
-        size = gigabases[step.run]
-        for clock, per_gigabase in A_GIGABASE.items():
-            taken = getattr(step, clock)
-            values.append((Metric(clock, step.step), step.run, taken))
-            values.append((Metric(per_gigabase, step.step), step.run, taken / size if taken and size else None))
-    found: dict[Metric, dict[Draw, float]] = {}
-    for metric, run, value in values:
-        if value is not None:
-            found.setdefault(metric, {})[draws[run]] = value
-    return found
-
-
-def _by_configuration(table: Iterable[Row]) -> dict[tuple[CurveKey, int], list[Row]]:
-    """The rows that count, by curve and N."""
-    found: dict[tuple[CurveKey, int], list[Row]] = {}
-    for row in table:
-        if row.counted:
-            found.setdefault((row.curve_key, row.n), []).append(row)
-    return found
+def _gigabases(tables: Tables, of: ConfigurationRow) -> float | None:
+    """What a sample of a configuration has, on average."""
+    own = (one for one in tables.samples if one.counted and (one.curve_key, one.n) == (of.curve_key, of.n))
+    return mean(sample.gigabases for sample in own)
 
 
 def _results(
-    configuration: ConfigurationRow,
-    steps: Sequence[StepRow],
-    samples: Sequence[SampleRow],
-    gigabases: Mapping[str, float | None],
+    of: ConfigurationRow, estimates: Mapping[Metric, Estimate], values: Values, gigabases: float | None
 ) -> Results:
-    """`gigabases`: of the samples that succeeded, by run, over which a step's hours a gigabase are."""
-    estimates = {metric: getattr(configuration, metric.column) for metric in TOTALS}
-    for step in dict.fromkeys(row.step for row in steps):
-        for clock, per_gigabase in A_GIGABASE.items():
-            hours = [(getattr(row, clock), gigabases[row.run]) for row in steps if row.step == step]
-            estimates[Metric(clock, step)] = estimate(taken for taken, _ in hours)
-            estimates[Metric(per_gigabase, step)] = estimate(
-                taken / size if taken is not None and size else None for taken, size in hours
-            )
-    size = mean(sample.gigabases for sample in samples)
-    return Results(configuration.repeats, configuration.observation, size, estimates)
+    """The figures of the table `summary`, and hours a gigabase of each step, which it does not have."""
+    derived = {
+        metric: estimate(known.values()) for metric, known in values.items() if metric.column in A_GIGABASE.values()
+    }
+    return Results(of.repeats, of.observation, gigabases, {**estimates, **derived}, values)
+
+
+def _with_a_core(results: Results, cores: Collection[int]) -> Results:
+    """With genomes a day per core, where the number of cores is one."""
+    if len(cores) != 1:
+        return results
+    share = 1 / next(iter(cores))
+    daily = {draw: value * share for draw, value in results.by_draw.get(GENOMES, {}).items()}
+    return replace(
+        results,
+        estimates={**results.estimates, A_CORE: results.estimate(GENOMES).times(share)},
+        by_draw={**results.by_draw, **({A_CORE: daily} if daily else {})},
+    )
 
 
 def published_side(curve: PublishedCurve) -> Side:
     """Return the side of a SKU that others measured; what they did not print is missing."""
+    cores = () if curve.cores is None else (curve.cores,)
+    kind = SEVERAL if curve.table == THROUGHPUT else LONE
     return Side(
         name=f"published:{curve.sku}",
         skus=(curve.sku,),
-        cores=() if curve.cores is None else (curve.cores,),
-        curves={PUBLISHED_AS: {point.n: _published_results(point) for point in curve.points}},
+        cores=cores,
+        curves={
+            PUBLISHED_AS: {point.n: _with_a_core(_published_results(point, kind), cores) for point in curve.points}
+        },
         notes=(*DIFFERENCES, *(note for point in curve.points for note in point.notes)),
     )
 
 
-def _published_results(point: PublishedPoint) -> Results:
+def _published_results(point: PublishedPoint, kind: str) -> Results:
     known = {
         GENOMES: point.genomes_per_day,
         GIGABASES: point.gigabases_per_day,
@@ -237,7 +271,7 @@ def _published_results(point: PublishedPoint) -> Results:
         known[Metric(ELAPSED, step)] = hours
         known[Metric(A_GIGABASE[ELAPSED], step)] = hours / point.gigabases if hours and point.gigabases else None
     estimates = {metric: estimate([value]) for metric, value in known.items()}
-    return Results(1, point.observation, GIGABASES_A_SAMPLE, estimates)
+    return Results(1, point.observation, GIGABASES_A_SAMPLE, estimates, kind=kind)
 
 
 def _distinct(values: Iterable) -> tuple:

@@ -2,22 +2,17 @@
 
 A check holds, fails, or it is not known whether it holds, and says why in each case. They are what MLPerf's checks of
 submissions and SPEC's run rules are for: a figure is measured and not chosen, long enough, often enough, on a machine
-that is disclosed, and what it took for one sample stands beside it.
+that is disclosed. `CHECKS` is the one list: what counts checks counts its entries.
 """
-
-import math
-from collections.abc import Sequence
 
 from gpd.comparison import agreement
 from gpd.comparison.comparability import counted_records
 from gpd.packages import streams
-from gpd.packages.circumstance_checks import machine, one_machine, pinning, quiet, warm_up
+from gpd.packages.circumstance_checks import ledgers, machine, one_machine, pinning, quiet, warm_up
 from gpd.packages.evidence import Evidence, Recomputed
-from gpd.packages.plan_checks import chosen, complete, precision
-from gpd.packages.time_checks import duration, latency, ledgers, times
+from gpd.packages.plan_checks import chosen, complete, duration, precision
 from gpd.packages.verdicts import FAILS, MOST_SHOWN, UNKNOWN, Check, Found, Verdict, at, verdict
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
-from gpd.records.run_spec import INDEPENDENT
 from gpd.statistics.known import mean
 from gpd.tables.columns import ConfigurationRow, SampleRow, StreamRow
 from gpd.text.formats import counted, of_copies, of_reads, percent, some
@@ -79,19 +74,11 @@ def at_once(found: Recomputed) -> Found:
         ran = {name for process in record.processes for name in process.samples}
         if len(rows) != spec.n or ran != set(spec.samples):
             wrong.append(f"{says}, and {len(ran)} were run")
-        if spec.mode == INDEPENDENT and (late := _after_others(rows)):
-            wrong.append(f"{says}, and {some(late, MOST_SHOWN)} began when others had ended")
     if found.streams and not wrong:
         wrong += [fault for record in found.streams for fault in streams.contradictions(record)]
     copies = dict.fromkeys(of_copies(run.samples_per_genome) for run in found.tables.runs if run.samples_per_genome > 1)
     well = f"{counted(len(found.counted), 'run')}, each with as many samples at once as it says"
     return verdict(wrong, [well, *copies])
-
-
-def _after_others(rows: Sequence[SampleRow]) -> list[str]:
-    """The samples that began when another, which did not fail, had ended."""
-    ended = [row.end_s for row in rows if row.succeeded and row.end_s is not None]
-    return [row.sample for row in rows if row.start_s is not None and row.start_s > min(ended, default=math.inf)]
 
 
 def failures(found: Recomputed) -> Found:
@@ -120,7 +107,6 @@ CHECKS = (
     DIGESTS,
     FIGURES,
     Check("ledgers", "every attempt is recorded once, and no two jobs shared a CPU", ledgers),
-    Check("clocks", "start, end, uptime, wall time and CPU seconds agree with each other", times),
     Check("precision", "there are enough repeats for the precision that is claimed", precision),
     Check("duration", "runs are long enough for it", duration),
     Check("measured", "nothing is extrapolated", measured),
@@ -134,5 +120,4 @@ CHECKS = (
     Check("one machine", "records and ledgers are of one machine", one_machine),
     Check("complete", "no run of the plan is missing, and its samples are those drawn", complete),
     Check("every run", "no run is chosen among several runs of it", chosen),
-    Check("latency", "the time of one sample stands beside samples a day", latency),
 )

@@ -1,10 +1,11 @@
-"""Checks of circumstances: what else was at work, page cache and warm-up, CPUs and machines."""
+"""Checks of circumstances: CPUs that two jobs shared, what else was at work, page cache, pinning and machines."""
 
 from gpd.outcomes import steps_of
 from gpd.packages.evidence import Recomputed
 from gpd.packages.verdicts import MOST_SHOWN, NO_PLAN, UNKNOWN, Found, verdict
 from gpd.records.binding import is_unbound
 from gpd.records.host import TRAITS, machine_differences
+from gpd.records.ledger_check import duplicates, overlaps
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import STREAM
 from gpd.text.cpu_lists import parse_cpus
@@ -18,6 +19,14 @@ DISCLOSED = (
     *("virtual_machine", "container", "file_systems"),
 )
 DISCLOSED_SOFTWARE = ("workflow_digest", "environments_digest", "config_digest", "reference_digest", "tools")
+
+
+def ledgers(found: Recomputed) -> Found:
+    """Each attempt is recorded once, and no CPU was two jobs' at one time."""
+    every = found.lines.values()
+    wrong = [fault for lines in every for fault in (*duplicates(lines), *overlaps(lines))]
+    attempts = counted(sum(map(len, every)), "attempt")
+    return verdict(wrong, [f"{attempts}, each recorded once, and no CPU was two jobs' at one time"])
 
 
 def quiet(found: Recomputed) -> Found:

@@ -150,7 +150,7 @@ def _not_held(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
 
 
 def _rows(table: bytes) -> list[list[str]]:
-    return [line.split("\t") for line in table.decode().removesuffix("\n").split("\n")]
+    return [line.split("\t") for line in table.decode(errors="replace").removesuffix("\n").split("\n")]
 
 
 def _lines(folder: Path, record: RunRecord) -> tuple[tuple[Place, Attempt], ...]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -49,15 +49,6 @@ class Member:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replaced:
-    """How many different names of hosts, users and folders stand as others (host-1, user-1, /path/1)."""
-
-    hosts: Count = 0
-    users: Count = 0
-    paths: Count = 0
-
-
-@dataclass(frozen=True, kw_only=True)
 class Manifest:
     """A package: `study` is its name, `left_out` says what is in the study's folder, and not here.
 
@@ -71,18 +62,11 @@ class Manifest:
     study: Annotated[str, Meta(pattern=rf"^{NAME}$")]
     fraction: Annotated[float, Meta(gt=0, le=1)] = 1.0
     samples_per_genome: Annotated[int, Meta(ge=1)] = 1
-    host_names: bool = False
-    replaced: Replaced = field(default_factory=Replaced)
     left_out: tuple[Text, ...] = ()
     members: Mapping[str, Member]
 
     def to_json(self) -> bytes:
         return (json.dumps(msgspec.to_builtins(self), indent=1, sort_keys=True) + "\n").encode()
-
-    @property
-    def digest(self) -> str:
-        """It stands for a whole package: the manifest has the digests of all its files."""
-        return hashlib.sha256(self.to_json()).hexdigest()
 
 
 def schema() -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Checks of the plan: is every run there, was none chosen, and are there enough repeats?"""
+"""Checks of the plan: is every run there, was none chosen, are there enough repeats, and are runs long enough?"""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, product
 
 from gpd.lab import study
 from gpd.lab.study import StudyError
@@ -14,12 +13,10 @@ from gpd.statistics.estimates import estimate
 from gpd.tables import repeats, search
 from gpd.tables.columns import ConfigurationRow, RunRow, StreamRow
 from gpd.tables.repeats import LEAST, RepeatStats, relative
-from gpd.text.formats import counted, listed, percent
+from gpd.text.formats import counted, listed, number, percent
 
-MOST_RUNS = 10_000  # of a plan
-TOO_MANY_RUNS = f"its plan has more than {MOST_RUNS:,} runs"
-MOST_DRAWN = 20_000_000  # names of pools, each as often as a run draws from them
 OLDER_DESIGN = "an earlier version sought N and stopped its repeats by other rules: what is to be here nobody can say"
+EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
 NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a run was run nobody can say"
 
 
@@ -49,6 +46,22 @@ def _stats(row: StreamRow) -> RepeatStats:
     """What the batches of a stream's window came to, as if each were a repeat."""
     mean, high = row.genomes_per_day, row.genomes_per_day_high
     return RepeatStats(row.batches, mean, None if mean is None or high is None else high - mean)
+
+
+def duration(found: Recomputed) -> Found:
+    """Runs are so long that what their edges are known to is within the precision that is claimed."""
+    if found.plan is None:
+        return UNKNOWN, [NO_PLAN]
+    claimed = found.plan.study.precision
+    least = EDGE_S / claimed
+    runs = [run for run in found.tables.runs if run.counted]
+    took = {run.run: run.makespan_s for run in runs if run.makespan_s is not None}
+    took |= {stream.run: stream.window_s for stream in found.tables.streams}
+    why = f"{number(least)} s are needed for a precision of {percent(claimed)}, where edges are known to {EDGE_S:g} s"
+    wrong = [f"{run}: {number(makespan_s)} s; {why}" for run, makespan_s in took.items() if makespan_s < least]
+    shortest = f"the shortest run took {number(min(took.values(), default=None))} s, {number(least)} s are needed"
+    silent = [f"{run.run}: its makespan is not known" for run in runs if run.run not in took]
+    return verdict(wrong, [shortest], silent or ([] if took else ["no run has ended"]))
 
 
 def complete(found: Recomputed) -> Found:
@@ -95,27 +108,15 @@ def _not_copies(plan: StudyRecord) -> Iterator[str]:
 
 def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
-    seen = {(row.curve_key, row.n): repeats.stats(row) for row in found.tables.configurations}
-    if plan.study.concurrent_samples:
-        yield from _of_grid(plan, seen)
-        yield from _streams_of(plan)
+    settings, seen = plan.study, {(row.curve_key, row.n): repeats.stats(row) for row in found.tables.configurations}
+    if settings.concurrent_samples:
+        yield from study.grid(settings, plan.pools, plan.cores, seen)
+        for pipeline in settings.pipelines:
+            yield from study.streams(settings, pipeline, plan.pools.get(pipeline, ()), plan.cores)
         return
-    observed, total, drawn = search.observations(found.tables), 0, 0
-    for pipeline in plan.study.pipelines:
-        pool = plan.pools.get(pipeline, ())
-        for spec in study.search(plan.study, pipeline, pool, plan.cores, observed, seen):
-            total, drawn = total + 1, drawn + len(pool)
-            _check_bounds(total, drawn)
-            yield spec
-
-
-def _streams_of(plan: StudyRecord) -> Iterator[RunSpec]:
-    """The streams of a list of N."""
-    for pipeline in plan.study.pipelines:
-        pool = plan.pools.get(pipeline, ())
-        for total, spec in enumerate(study.streams(plan.study, pipeline, pool, plan.cores), 1):
-            _check_bounds(total, total * len(pool))
-            yield spec
+    observed = search.observations(found.tables)
+    for pipeline in settings.pipelines:
+        yield from study.search(settings, pipeline, plan.pools[pipeline], plan.cores, observed, seen)
 
 
 def _ended_by_budget(plan: StudyRecord, found: Recomputed, planned: Sequence[RunSpec], left: Sequence[RunSpec]) -> bool:
@@ -130,29 +131,6 @@ def _ended_by_budget(plan: StudyRecord, found: Recomputed, planned: Sequence[Run
         if own[len(own) - len(missing) :] != missing:
             return False
     return spent_s + longest_s > plan.study.budget_s
-
-
-def _check_bounds(runs: int, drawn: int) -> None:
-    """Refuse a plan that would take hours to draw again. Raises StudyError."""
-    if runs > MOST_RUNS:
-        raise StudyError(TOO_MANY_RUNS)
-    if drawn > MOST_DRAWN:
-        raise StudyError(f"its runs draw from more than {MOST_DRAWN:,} names in all: they are not drawn again")
-
-
-def _of_grid(plan: StudyRecord, seen: Mapping[tuple[CurveKey, int], RepeatStats]) -> Sequence[RunSpec]:
-    """The runs of a list of N, in their order. Raises StudyError where they are too many."""
-    settings, rule, total, drawn = plan.study, repeats.rule(plan.study), 0, 0
-    for pipeline in settings.pipelines:
-        curves = list(islice(study.curves(settings, pipeline), MOST_RUNS + 1))
-        if len(curves) * len(settings.concurrent_samples) > MOST_RUNS:
-            raise StudyError(TOO_MANY_RUNS)
-        places = product(curves, settings.concurrent_samples)
-        own = settings.warm_up + sum(rule.wanted(seen.get(place, RepeatStats())) for place in places)
-        total, drawn = total + own, drawn + own * len(plan.pools.get(pipeline, ()))
-        _check_bounds(total, drawn)
-    pools = {pipeline: plan.pools.get(pipeline, ()) for pipeline in settings.pipelines}
-    return study.grid(settings, pools, plan.cores, seen)
 
 
 def _unlike(one: RunSpec, other: RunSpec) -> list[str]:

@@ -4,7 +4,6 @@ All of it is unpacked in memory, within the bounds of manifest.py; only then are
 """
 
 import io
-import json
 import tarfile
 import tempfile
 import zlib
@@ -15,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from gpd.errors import GpdError
+from gpd.files import read_bytes
 from gpd.packages.bounds import bounded
 from gpd.packages.manifest import (
     FILE,
@@ -28,33 +28,34 @@ from gpd.packages.manifest import (
     may_be,
 )
 from gpd.packages.pack import Package, lay_out
-from gpd.packages.untrusted_json import check, check_allocated
 from gpd.records import ledger
+from gpd.records.ledger import Attempt
 from gpd.records.run import SPEC, read_run, read_spec
 from gpd.text.formats import counted
 
 GZIP = 31  # zlib's number for gzip's format
 MIB = 1024**2
-BLOCK = MIB  # bytes that are unpacked at a time
 
 
 def read(path: Path) -> Package:
     """Read a package. Whether it is what its manifest says, differences() tells. Raises PackageError, OSError."""
+    if not path.is_file():
+        raise PackageError(f"{path}: no such file; name a package, as gpd package writes it")
     try:
-        members = dict(_members(_unpacked(path)))
-        check_allocated([attempt for name, content in members.items() for attempt in check(name, content)])
-        if FILE not in members:
-            raise ValueError(f"it has no {FILE}")
-        manifest = _manifest(members.pop(FILE))
+        return parse(read_bytes(path, MOST_FILE_BYTES))
     except ValueError as error:
         raise PackageError(f"{path}: no package: {error}") from error
-    return Package(manifest, members)
 
 
-def _manifest(content: bytes) -> Manifest:
+def parse(packed: bytes) -> Package:
+    """The package that a file holds; its records are looked at when they are read. Raises ValueError, in one line."""
+    members = dict(_members(_unpacked(packed)))
+    if FILE not in members:
+        raise ValueError(f"it has no {FILE}")
+    stored = members.pop(FILE)
     try:
-        return msgspec.convert(json.loads(content), Manifest)
-    except msgspec.ValidationError as error:
+        return Package(msgspec.json.decode(stored, type=Manifest), members, stored)
+    except (ValueError, RecursionError) as error:  # of msgspec, too, and what is not UTF-8
         raise ValueError(f"{FILE}: {error}") from error
 
 
@@ -99,34 +100,22 @@ def studies() -> Iterator[Callable[[Path], Path]]:
 # ---- the archive ---------------------------------------------------------------------------------------
 
 
-def _unpacked(path: Path) -> bytes:
+def _unpacked(packed: bytes) -> bytes:
     """The tar file within, no larger than it may be. Raises ValueError."""
-    if not path.is_file():
-        raise PackageError(f"{path}: no such file; name a package, as gpd package writes it")
-    if (size := path.stat().st_size) > MOST_FILE_BYTES:
-        raise ValueError(f"{size / MIB:,.0f} MiB, and no package has more than {MOST_FILE_BYTES // MIB}")
-    packed = path.read_bytes()
-    return zlib.decompress(packed, GZIP, _unpacked_size(packed))
-
-
-def _unpacked_size(packed: bytes) -> int:
-    """How large what is packed by gzip is, of which no more than a block is there at a time. Raises ValueError."""
-    unzip, size = zlib.decompressobj(GZIP), 0
-    for start in range(0, len(packed), BLOCK):
-        rest = packed[start : start + BLOCK]
-        while rest and not unzip.eof:
-            try:
-                size += len(unzip.decompress(rest, BLOCK))
-            except zlib.error as error:
-                raise ValueError(f"not compressed by gzip: {error}") from error
-            if size > MOST_BYTES:
-                raise ValueError(f"more than {MOST_BYTES // MIB} MiB when it is unpacked")
-            rest = unzip.unconsumed_tail
-        if unzip.eof:
-            if behind := len(unzip.unused_data) + max(len(packed) - start - BLOCK, 0):
-                raise ValueError(f"{counted(behind, 'byte')} behind its end")
-            return size
-    raise ValueError("it is cut short")
+    if len(packed) > MOST_FILE_BYTES:
+        raise ValueError(f"more than {MOST_FILE_BYTES // MIB} MiB")
+    unzip = zlib.decompressobj(GZIP)
+    try:
+        unpacked = unzip.decompress(packed, MOST_BYTES + 1)
+    except zlib.error as error:
+        raise ValueError(f"not compressed by gzip: {error}") from error
+    if len(unpacked) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES // MIB} MiB when it is unpacked")
+    if not unzip.eof:
+        raise ValueError("it is cut short")
+    if unzip.unused_data:
+        raise ValueError(f"{counted(len(unzip.unused_data), 'byte')} behind its end")
+    return unpacked
 
 
 def _members(unpacked: bytes) -> Iterator[tuple[str, bytes]]:
@@ -168,10 +157,26 @@ def _check_places(folder: Path) -> None:
 
     Raises PackageError, RecordError.
     """
+    attempts: list[Attempt] = []
     for path in sorted(folder.glob("*/run.json")):
         record = read_run(path)
         for process in record.processes:
-            if not ledger.files(path.parent / process.directory / "ledger.jsonl"):
+            files = ledger.files(path.parent / process.directory / "ledger.jsonl")
+            if not files:
                 raise PackageError(f"{record.spec.name}: the ledger of {process.directory} is not there")
+            attempts += (attempt for file in files for attempt in _attempts(file))
         if not (spec := path.parent / SPEC).is_file() or read_spec(spec) != record.spec:
             raise PackageError(f"{record.spec.name}: spec.json and run.json do not tell the same")
+    try:
+        ledger.check_allocated(attempt.cpus for attempt in attempts)
+    except ValueError as error:
+        raise PackageError(f"ledgers: {error}") from error
+
+
+def _attempts(file: Path) -> Iterator[Attempt]:
+    """The attempts of a ledger's file, of which every line is one. Raises PackageError."""
+    for number, line in enumerate(ledger.read_lines(file), 1):
+        try:
+            yield ledger.parse_attempt(line)
+        except ValueError as error:
+            raise PackageError(f"{file} line {number}: {error}") from error

@@ -83,12 +83,13 @@ class PublishedPoint:
 
 @dataclass(frozen=True)
 class PublishedCurve:
-    """What was published of one SKU, N ascending. `cores` are of both CPUs."""
+    """What was published of one SKU, N ascending. `cores` are of both CPUs; `table` is the one that it stands in."""
 
     sku: str
     points: tuple[PublishedPoint, ...]
     published: str
     cores: int | None = None
+    table: str = THROUGHPUT
 
     @property
     def saturation(self) -> Saturation:
@@ -106,15 +107,16 @@ def by_sku(folder: Path = FOLDER) -> list[PublishedCurve]:
 
     The two tables are never joined: they were run with different cores a step and differ at one sample.
     """
-    throughput, alone, notes = (read_table(folder, name) for name in (THROUGHPUT, SINGLE, NOTES))
-    alone = [{**row, "n_samples": "1", "n_failed": "0"} for row in alone]
-    cores = {row["sku"]: SOCKETS * int(row["cores_per_socket"]) for row in alone}
+    tables = {name: read_table(folder, name) for name in (THROUGHPUT, SINGLE)}
+    tables[SINGLE] = [{**row, "n_samples": "1", "n_failed": "0"} for row in tables[SINGLE]]
+    cores = {row["sku"]: SOCKETS * int(row["cores_per_socket"]) for row in tables[SINGLE]}
+    notes = read_table(folder, NOTES)
     found = []
-    for sku in dict.fromkeys(row["sku"] for row in (*throughput, *alone)):
-        own = next(rows for table in (throughput, alone) if (rows := [row for row in table if row["sku"] == sku]))
+    for sku in dict.fromkeys(row["sku"] for rows in tables.values() for row in rows):
+        name, own = next((name, own) for name, rows in tables.items() if (own := [r for r in rows if r["sku"] == sku]))
         numbers = sorted({int(row["n_samples"]) for row in own})
         points = (_point(n, *([r for r in rows if _is_of(r, sku, n)] for rows in (own, notes))) for n in numbers)
-        found.append(PublishedCurve(sku, tuple(points), own[0]["published"], cores.get(sku)))
+        found.append(PublishedCurve(sku, tuple(points), own[0]["published"], cores.get(sku), name))
     return found
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpd.comparison.comparability import curve_name, grouped
-from gpd.comparison.compare import BestRows, Comparison, ConfigurationRows
-from gpd.comparison.grids import Layout, grids, most_compared
+from gpd.comparison.comparability import curve_name
+from gpd.comparison.compare import Comparison, Configuration
+from gpd.comparison.grids import grids, most_compared
 from gpd.comparison.results import (
     A_GIGABASE,
     ELAPSED,
@@ -22,43 +22,39 @@ from gpd.pipelines import PIPELINES
 from gpd.reports.figures import INTERVALS, WHISKERS, Curve, CurvePoint, draw_curves, draw_stacks, stack_of
 from gpd.reports.grids import step_numbers
 from gpd.reports.page import Notice, Page, Section
-from gpd.reports.scope import one_node, scope
 from gpd.reports.study_figures import ReportFigure
 from gpd.tables.columns import CLOCKS
 from gpd.text.formats import unit_for
 
+MOST_NAMED = 4  # sides in a title
 MOST_SIDES = 8  # in a figure: past that lines can't be told apart
 
 
-def comparison_page(compared: Comparison, layout: Layout, method: str) -> Page:
-    """The page of what was compared; not of what was refused."""
-    names = [side.name for side in compared.sides]
-    notices = (Notice("warning", f"differs: {difference}") for difference in grouped(compared.differences))
+def comparison_page(
+    compared: Comparison, verdict: Sequence[str], spoils: Sequence[str], method: Section, overview: bool = False
+) -> Page:
+    """The page of what was compared; not of what was refused. Verdict first, then what `spoils` it, then tables."""
     drawn = tuple(shown for at, best in enumerate(compared.best) for shown in _figures(compared, best, at))
+    names = [side.name for side in compared.sides]
+    first, *others = grids(compared, overview=overview)
     return Page(
-        title=" against ".join(names),
-        notices=tuple(notices),
+        title=" against ".join(names) if len(names) <= MOST_NAMED else f"{names[0]} against {len(names) - 1} others",
+        notices=(),
         sections=(
+            Section("Verdict", lines=tuple(verdict)),
+            *([Section("What spoils it", notices=tuple(Notice("warning", line) for line in spoils))] if spoils else []),
+            Section(first.caption, grids=(first,)),
             Section("Curves and steps", figures=drawn),
-            *(Section(grid.caption, grids=(grid,)) for grid in grids(compared, layout)),
-            Section("What has to be known", lines=(*compared.notes, *_scopes(compared.sides))),
-            Section("How to read it", text=method),
+            *(Section(grid.caption, grids=(grid,)) for grid in others),
+            method,
         ),
     )
 
 
-def _scopes(sides: Sequence[Side]) -> Iterator[str]:
-    """Say of how many nodes and sessions each side is, and what one node a side means."""
-    measured = [side for side in sides if side.records]
-    yield from (f"{side.name}: {scope(side.records)}" for side in measured)
-    if len({side.study for side in measured}) > 1 and any(one_node(side.records) for side in measured):
-        yield "Where a side is of one node, nodes are compared, not their types: two of one type may differ as much."
-
-
-def _figures(compared: Comparison, best: BestRows, at: int) -> Iterator[ReportFigure]:
+def _figures(compared: Comparison, best: Configuration, at: int) -> Iterator[ReportFigure]:
     """The curves of sides that have one, in genomes a day where samples are of one size, and else 30x equivalents."""
     pipeline = PIPELINES[best.common.pipeline]
-    of = GENOMES if best.same_size or not pipeline.genomes else HUMAN
+    of = GENOMES if same_size(*best.results.values()) or not pipeline.genomes else HUMAN
     name = pipeline.daily if of == GENOMES else "30x human equivalents a day"
     curves = [
         curve
@@ -79,7 +75,7 @@ def _curve(name: str, results: Mapping[int, Results], of: Metric) -> Curve:
     return Curve(name, tuple(CurvePoint.of(n, one) for n, one in estimates.items() if one.mean is not None))
 
 
-def _steps(sides: Sequence[Side], rows: ConfigurationRows, at: int) -> ReportFigure:
+def _steps(sides: Sequence[Side], rows: Configuration, at: int) -> ReportFigure:
     """What each step took on each side, at the N that most have; published results have elapsed step times alone."""
     sides = sides[:MOST_SIDES]
     results = [rows.results[side.name] for side in sides]

@@ -284,5 +284,3 @@ def stream_grid(streams: Sequence[StreamRow]) -> Grid | None:
 
 def _from_to(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"({number(low)}-{number(high)})"
-
-
