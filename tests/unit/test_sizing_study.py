@@ -21,7 +21,6 @@ KNOWN = {
     "cores": 2,
     "counted": True,
     "study": "made up",
-    "starts": 1,
     "failed": 0,
     "cpu_utilisation": 0.9,
     "peak_memory_mib": 100.0,
