@@ -206,13 +206,15 @@ def preparations():
 
 
 
+def scatter_parameters(join_gvcf=None):
+    """Parameters of steps that scatter over the genome; how many shards there are changes no result.
 
-def scatter_parameters():
-    """Parameters of steps that scatter over the genome; how many shards there are changes no result."""
-    join_gvcf = "intervals/join_gvcf.py"
+    `join_gvcf`: the script that joins shards where they are GVCFs.
+    """
+    joined_by = [join_gvcf] if join_gvcf else []
     return {
-        **scripts("scatter.py", join_gvcf),
-        "scatter": called_as("scatter.py", "--join-gvcf", str(source(join_gvcf))),
+        **scripts("scatter.py", *joined_by),
+        "scatter": called_as("scatter.py", *(word for path in joined_by for word in ("--join-gvcf", str(source(path))))),
         "scattering": lambda wildcards, resources: f"--shards {config['scatter']} --shard-mib {resources.shard_mib}",
     }
 

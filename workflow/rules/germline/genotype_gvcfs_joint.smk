@@ -27,7 +27,8 @@ rule genomics_db_import:
     params:
         **scripts("germline/genomics_db.py"),
         java=java_native,
-        kept="--kept" if config["genomicsdb"] == "kept" else "",
+        # of the input, as far as Snakemake knows: whether a database stays changes no result
+        kept=lambda wildcards, input: "--kept" if config["genomicsdb"] == "kept" else "",
     # htslib reads GVCFs in about half of the CPU time that GATK's own reader takes. No other process opens the
     # workspace, so it needs no locks, which shared file systems are slow at. GATK joins contigs into partitions only where
     # all are whole, and those of an interval of many are.

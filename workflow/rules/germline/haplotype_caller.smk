@@ -22,7 +22,7 @@ rule haplotype_caller:
         mem_mb=by_gatk(calling_mb, gatk3_mb),
         shard_mib=4,
     params:
-        **scatter_parameters(),
+        **scatter_parameters("intervals/join_gvcf.py"),
         **own_arguments("haplotype_caller"),
         **GATK,
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
