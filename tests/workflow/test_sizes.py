@@ -74,11 +74,10 @@ def at_once(of: dict[str, list[tuple[int, int]]], rule: str, cores: int, mem_mb:
 def test_large_lanes_are_mapped_within_a_day_and_no_core_idles(
     genomes: Cohort, cores: int, mem_mb: int, threads: int, callers: int
 ) -> None:
-    of, output = jobs(genomes, cores, mem_mb, *THROUGHPUT)
+    of, _ = jobs(genomes, cores, mem_mb, *THROUGHPUT)
     assert {asked for asked, _ in of["map_and_sort"]} == {threads}
     assert at_once(of, "map_and_sort", cores, mem_mb) == cores // threads * threads
     assert at_once(of, "haplotype_caller", cores, mem_mb) == callers
-    assert f": map_and_sort {threads}, {of['map_and_sort'][0][1]}; mark_duplicates 1, 8000; " in output
     assert {asked for rule in ("mark_duplicates", "haplotype_caller") for asked, _ in of[rule]} == {1}
 
 

@@ -205,7 +205,6 @@ def preparations():
     ]
 
 
-
 def scatter_parameters(join_gvcf=None):
     """Parameters of steps that scatter over the genome; how many shards there are changes no result.
 
@@ -214,7 +213,9 @@ def scatter_parameters(join_gvcf=None):
     joined_by = [join_gvcf] if join_gvcf else []
     return {
         **scripts("scatter.py", *joined_by),
-        "scatter": called_as("scatter.py", *(word for path in joined_by for word in ("--join-gvcf", str(source(path))))),
+        "scatter": called_as(
+            "scatter.py", *(word for path in joined_by for word in ("--join-gvcf", str(source(path))))
+        ),
         "scattering": lambda wildcards, resources: f"--shards {config['scatter']} --shard-mib {resources.shard_mib}",
     }
 
