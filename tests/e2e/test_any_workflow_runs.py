@@ -164,13 +164,15 @@ def test_a_package_of_it_proves_its_figures_and_compares(words, tmp_path):
     assert "1.00 (1.00-1.00)" in compared.stdout
 
 
-def test_a_sample_that_fails_fails_alone_and_steps_are_those_that_are_named(tmp_path):
+def test_a_study_stops_at_a_sample_that_fails_alone_too_and_steps_are_those_that_are_named(tmp_path):
     made = Words(tmp_path)
     (made.folder / "texts" / "B.txt").unlink()
     (made.folder / "texts" / "B.txt").mkdir()  # which sort can't read
     steps = {"order": ["sort"], "squeeze": ["pack"]}
     done = made.run(concurrent_samples=[3], repeats=1, modes=["independent"], pool={"steps": steps})
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "fails alone, too: order: " in line and "): drop it from the pool" in line, line
     samples = made.table("samples").query("n == 3").set_index("sample")
     assert samples.succeeded.to_dict() == {"A": True, "B": False, "C": True}
     assert samples.failed_step["B"] == "order"

@@ -30,10 +30,10 @@ def _about(state: StudyState, row: SampleRow) -> str:
     """Say which sample it is, what it came to, which files it has, and what to do."""
     source = pool_files.drawn_from(state.plan.study, state.plan.sources[row.pipeline])
     reads = listed([str(path) for path in source.reads(row.sample)])
+    places = f"log: {state.folder / row.run / (row.log or '')}{reads and f'; reads: {reads}'}"
     return (
-        f"{row.pipeline}: {row.sample} fails alone, too: {row.failed_step}: {row.message} "
-        f"(log: {state.folder / row.run / (row.log or '')}; reads: {reads}): drop it from the pool, and give the "
-        "study another name; or mend what else is at fault, and remove the runs in which it failed"
+        f"{row.pipeline}: {row.sample} fails alone, too: {row.failed_step}: {row.message} ({places}): drop it from the "
+        "pool, and give the study another name; or mend what else is at fault, and remove the runs in which it failed"
     )
 
 
