@@ -37,7 +37,7 @@ end = time.process_time() + float(sys.argv[1])
 while time.process_time() < end: pass
 x = bytearray(int(sys.argv[2]) << 20); x[::4096] = b"x" * len(x[::4096])
 """
-# The launcher on a node of as many CPUs as it is told; nobody is bound to those that are not there.
+# The launcher on a node of as many CPUs as it is told; no job is bound to those that are not there.
 ON_A_LARGE_NODE = """
 import os, sys
 os.sched_getaffinity = lambda pid: set(range({cpus}))

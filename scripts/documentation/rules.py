@@ -1,6 +1,6 @@
 """The pages about the workflow's rules, made of the rules: what dry runs say of them, and their docstrings.
 
-What rules there are, what they leave and ask for nobody types here: only the few configurations that have all of them.
+What rules there are, what they leave and ask for is not typed here: only the few configurations that have all of them.
 """
 
 import os

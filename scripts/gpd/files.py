@@ -78,7 +78,7 @@ def open_lock(path: Path) -> int:
 def replace(path: Path, write_to: Callable[[Path], object]) -> None:
     """Write a file at once or not at all, also after a power cut; a link in its place is replaced, and not followed.
 
-    The file in the making is new, and has a name that nobody guesses: no link of somebody else's is waiting there.
+    The file in the making is new, and has a name that cannot be guessed: no link of another user is waiting there.
     """
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))

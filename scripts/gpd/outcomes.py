@@ -6,14 +6,14 @@ and, for its ledger may have been cut short, what any run of its kind in the stu
 have stopped anywhere: then a sample needs the steps that no configuration does without (pipelines.UNAVOIDABLE), and
 those that runs of its kind went through. And the run's end must be explained: by a job that failed, where Snakemake
 itself came to its end (exit code 1), or by a sample that is known to be unfinished. Where a run was killed, or ended
-with an error that no job explains, nobody can say which of its samples are whole.
+with an error that no job explains, it is not known which of its samples are whole.
 
 Of a workflow that is not ours rules may be for some samples alone, as those of single reads. Where its run ended with
 exit code 0, all samples succeeded. Where it did not, a sample needs what every sample went through in runs of its kind
 that did; where there are none, no sample is known to be whole.
 
 A job of no named step (quality control, the reference, the CRAM file of an alignment) fails no sample: its calls are
-there. The run's exit code is not 0 then, and whoever shows the run names the job.
+there. The run's exit code is not 0 then, and what shows the run names the job.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -116,7 +116,7 @@ class Outcome:
 @dataclass(frozen=True)
 class Passed:
     """The steps that samples and their cohorts went through; `whole`: a run that ended well is among them, so these are
-    all. `unknown`: which steps there are nobody knows, so that only a run that ended well has whole samples."""
+    all. `unknown`: which steps there are is not known, so that only a run that ended well has whole samples."""
 
     steps: frozenset[str] = frozenset()
     whole: bool = False

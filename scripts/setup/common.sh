@@ -9,7 +9,7 @@ fail() {
     exit 1
 }
 
-# One set-up at a time. Whoever may read the lock may hold it, so readers may not where the umask keeps them from writing.
+# One set-up at a time. A user who may read the lock may hold it, so readers may not where the umask forbids writing.
 alone() {
     type -P flock >/dev/null || return 0
     local group=

@@ -50,7 +50,7 @@ install_gpd() {
     printf '%s\n' "$key" >.venv/.gpd
 }
 
-# Bytecode halves Snakemake's start, and whoever sets PYTHONDONTWRITEBYTECODE would never get any.
+# Bytecode halves Snakemake's start, and a user with PYTHONDONTWRITEBYTECODE would never get any.
 # On every CPU at once, or one after the other where /dev/shm is not to be written to.
 compile() {
     .venv/bin/python -m compileall -q -j 0 "$1" || .venv/bin/python -m compileall -q "$1"

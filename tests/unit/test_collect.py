@@ -770,7 +770,7 @@ def test_jobs_that_took_longer_than_their_run_are_refused(study):
 
 def test_without_the_time_since_the_boot_a_clock_that_was_set_is_refused(study):
     study.run("A", wall_s=30.0, end=clock(28.9)).ledger(*whole("A"))
-    output = "the clock was set while it ran: 28.900 s by UTC, 30.000 s by the clock that nobody sets"
+    output = "the clock was set while it ran: 28.900 s by UTC, 30.000 s by the clock that cannot be set"
     assert refused(study) == f"{NAME}: {output}; remove the run and run it again"
 
 

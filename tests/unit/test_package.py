@@ -503,7 +503,7 @@ def test_outputs_that_disagree_fail(tmp_path):
         ({"binding_ok": False}, FAILS, "had CPUs"),
         ({"cpus_seen": "0-7"}, FAILS, "was seen on others"),
         ({"cpus": None, "split": None}, FAILS, "no CPUs were allocated"),
-        ({"cpus_seen": None, "cpus_allowed": None, "binding_ok": None}, UNKNOWN, "nobody saw"),
+        ({"cpus_seen": None, "cpus_allowed": None, "binding_ok": None}, UNKNOWN, "on which CPUs it was is not known"),
     ],
 )
 def test_pinning_is_proved_by_every_job(tmp_path, fields, state, told):

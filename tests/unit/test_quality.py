@@ -383,7 +383,7 @@ def test_swapped_samples_name_each_other_and_nobody_else(tmp_path):
     assert re.fullmatch(rf"its genotypes are those of B B \(kinship 0\.50, {own}", found["A"][1])
     assert found["B B"][0] == "fail" and found["B B"][1].startswith("its genotypes are those of A (kinship 0.50, ")
     assert found["D"][0] == "fail"
-    assert re.fullmatch(rf"its genotypes are those of nobody known \(kinship {own}", found["D"][1])
+    assert re.fullmatch(rf"its genotypes are those of no known sample \(kinship {own}", found["D"][1])
     assert found["C"] == found["E"] == ("pass", "")
     assert (rows["C"]["known_as"], rows["C"]["own_kinship"]) == ("C", 0.5)
     assert "known_as" not in rows["D"] and not {"known_as", "own_kinship"} & rows["E"].keys(), "E is not known"

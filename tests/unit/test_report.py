@@ -418,7 +418,7 @@ def test_a_timeline_shows_the_longest_jobs_and_says_so(golden):
 def test_jobs_whose_end_nobody_saw_are_left_out_and_counted(golden):
     where = {"run": SHARED, "step": "apply_variant_recalibration", "sample": "HG001"}
     findings = find(replace(golden, jobs=changed(golden.jobs, where, end_s=None)), (), ())
-    assert "1 attempt whose end nobody saw is not shown." in findings.sections[0].parts[0].figures[1].note
+    assert "1 attempt whose end was not seen is not shown." in findings.sections[0].parts[0].figures[1].note
 
 
 def test_jobs_without_a_allocation_have_lanes_by_sample(findings):

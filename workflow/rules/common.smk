@@ -51,7 +51,7 @@ cohort = tables.read_cohort(
     | {"thresholds": source("quality/thresholds.tsv")},
     check=workflow.is_main_process,
 )
-# not where Snakemake lints, which wants no environment variables: nobody has the files of the shipped configuration yet
+# not where Snakemake lints, which wants no environment variables: the files of the shipped configuration are not there yet
 PLANS = workflow.check_envvars
 
 

@@ -65,7 +65,7 @@ def raised(rule, name):
     return memory if isinstance(memory.raw, str) else noted(mb)
 
 
-# Whether there are retries nobody knows yet. Where nobody submits jobs, nobody asks for time: planning is shorter without.
+# Whether there are retries is not known yet. Where no jobs are submitted, no time is asked for: planning is shorter without.
 submits_here = workflow.resource_settings.nodes and not workflow.remote_exec
 submits = submits_here or workflow.remote_exec
 for each in workflow.modifier.rules:

@@ -12,7 +12,7 @@ which come free before its end can help: its shards run one after another until 
 writes as much as it reads, and gathering copies that, which costs more than such CPUs bring.
 
 Shards are parts of the job that calls this, if that is one of the executor `pinned` ($PINNED_LAUNCH). Without it,
-nobody knows which CPUs are idle, and the command is run whole. Shards that are done stay in OUT.shards until all are:
+which CPUs are idle is not known, and the command is run whole. Shards that are done stay in OUT.shards until all are:
 the next attempt at the same work makes those that are missing. Standard library only.
 """
 
@@ -94,7 +94,7 @@ def how_many(options):
         return 1
     spare = ask_spare()
     if not spare:
-        return 1  # nobody knows which CPUs are idle
+        return 1  # which CPUs are idle is not known
     # in whole rounds: 10 shards on 8 CPUs would leave 6 of these idle for half of the time
     return int(min(most, spare if options.copied else -(-least // spare) * spare))
 
@@ -105,7 +105,7 @@ def launcher(*words):
 
 
 def ask_spare():
-    """Return how many shards could run at once now, 0 where nobody knows."""
+    """Return how many shards could run at once now, 0 where it is not known."""
     asked = subprocess.run(launcher("spare"), stdout=subprocess.PIPE, text=True, close_fds=False, check=False)
     return int(asked.stdout) if asked.returncode == 0 else 0
 

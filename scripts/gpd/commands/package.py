@@ -90,7 +90,7 @@ def check(
     """Compute every figure of a package anew from its ledgers, and hold the study against the checks.
 
     The exit code is 0 where all checks hold; 1 where the package was altered, a figure does not follow, a check fails
-    or nobody can know whether it holds; 2 where it is no package. Nothing in it is run.
+    or it cannot be known whether it holds; 2 where it is no package. Nothing in it is run.
 
     Example: gpd package check study.gpd.tar.gz
     """

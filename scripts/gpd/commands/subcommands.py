@@ -26,7 +26,7 @@ class Subcommands(typer.core.TyperGroup):
             interrupted = error if isinstance(error, Interrupted) else Interrupted(signal.SIGINT)
             raise typer.Exit(_report(context, interrupted, interrupted.exit_code)) from error
         except BrokenPipeError:
-            raise  # whoever read the output has gone
+            raise  # the reader of the output has gone
         except (GpdError, OSError) as error:
             raise typer.Exit(_report(context, error, NOT_DONE)) from error
 

@@ -3,7 +3,7 @@
 Snakemake's locks are files that name neither who made them nor whether that process lives: a killed run leaves them.
 Ours is the kernel's, on a file whose descriptor Snakemake inherits: it is free when gpd and its Snakemake are gone,
 however they went. Its holder writes its name into that file, and takes it out when Snakemake's locks are gone, too. So
-where the lock is free and names somebody on this machine, Snakemake's locks are those of a `gpd run` that was killed.
+where the lock is free and names a process of this machine, Snakemake's locks are those of a `gpd run` that was killed.
 Of another machine's that is not known: with `-o localflock` (Lustre), `local_lock` or `nolock` (NFS) each machine has
 locks of its own.
 
@@ -59,8 +59,8 @@ def hold(
 ) -> Iterator[int]:
     """Hold the lock at `path`; yields its descriptor, for what we start. Raises GpdError where another holds it.
 
-    `check` is told whether it names somebody on this machine, who was killed then; of others nobody knows. Warns where
-    the file system has no locks, and says what counts `instead`.
+    `check` is called with True where it names a process of this machine, which was killed then; else with False.
+    Warns where the file system has no locks, and says what counts `instead`.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -173,7 +173,7 @@ def run(
     log.parent.mkdir(parents=True, exist_ok=True)
     interruption.check()
     progress = Progress()
-    # orphans would go on with jobs that nobody follows; the launcher ends a job whose Snakemake is gone
+    # orphans would go on with jobs that are not followed; the launcher ends a job whose Snakemake is gone
     prefix = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
     if cpus is not None and cpus != os.sched_getaffinity(0):  # a thread or a job that it starts has what it has then
         prefix = ["taskset", "--cpu-list", ",".join(map(str, sorted(cpus))), *prefix]
@@ -281,7 +281,7 @@ def _hanging(pid: int) -> _Stuck:
             former, before = before, process.cpu_times()[:2]
             return (
                 former == before
-                and process.status() == psutil.STATUS_SLEEPING  # nobody stopped it, no disk holds it up
+                and process.status() == psutil.STATUS_SLEEPING  # it is not stopped, and no disk holds it up
                 and all(child.status() == psutil.STATUS_ZOMBIE for child in process.children(recursive=True))
             )
         return False

@@ -27,7 +27,7 @@ def load(files: Iterable[Path]) -> None:
 
 
 def drop(files: Iterable[Path]) -> None:
-    """Have the kernel forget files' pages, those just written included; what somebody has mapped stays."""
+    """Have the kernel forget files' pages, those just written included; what a process has mapped stays."""
     for path in files:
         with path.open("rb", buffering=0) as file:
             os.fsync(file.fileno())

@@ -217,7 +217,7 @@ def boost_state(files: Mapping[str, str]) -> bool | None:
 
 
 def virtual_machine(facts: Facts) -> str | None:
-    """The hypervisor's name, "none", or None where nobody knows: an x86 CPU has a flag for it, but no name."""
+    """The hypervisor's name, "none", or None where it is not known: an x86 CPU has a flag for it, but no name."""
     detected, lscpu = facts.outputs.get("vm", "").strip() or None, facts.lscpu
     if detected in (None, "none") and "Hypervisor vendor" in lscpu:
         return lscpu["Hypervisor vendor"].casefold()

@@ -45,7 +45,7 @@ def _joined(files: Mapping[str, str], *names: str) -> str | None:
 
 def missing(host: Host, bed: TestBed) -> dict[str, str]:
     """What of the test bed is not known, and why."""
-    superuser = " to whoever is no superuser" if os.geteuid() else ""
+    superuser = " to users other than root" if os.geteuid() else ""
     no_modules = "the firmware reports none" if shutil.which("dmidecode") else "dmidecode is not installed"
     reasons = {
         "governor": (host.governor, "the kernel has no cpufreq for these CPUs"),

@@ -30,7 +30,7 @@ def ledgers(found: Recomputed) -> Found:
 
 
 def quiet(found: Recomputed) -> Found:
-    """No run was disturbed, as the column `disturbances` has it, as far as somebody looked."""
+    """No run was disturbed, as the column `disturbances` has it, as far as it was looked for."""
     disturbed = {row.run: row.disturbances for row in found.tables.runs}
     wrong, doubts, watched = [], [], 0
     for record in found.counted:
@@ -89,7 +89,7 @@ def pinning(found: Recomputed) -> Found:
             elif line.binding_ok is False or any(parse_cpus(cpus) - parse_cpus(allocated) for cpus in observed if cpus):
                 wrong.append(f"{place}: {line.rule}: had CPUs {allocated}, and was seen on others")
             elif not any(observed):
-                doubts.append(f"{place}: {line.rule}: on which CPUs it was nobody saw")
+                doubts.append(f"{place}: {line.rule}: on which CPUs it was is not known")
             else:
                 proved += 1
     well = f"{counted(proved, 'job')} of the steps were seen on the CPUs allocated to them, and on no others"

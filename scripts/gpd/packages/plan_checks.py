@@ -15,9 +15,9 @@ from gpd.tables.columns import ConfigurationRow, RunRow, StreamRow
 from gpd.tables.repeats import LEAST, RepeatStats, relative
 from gpd.text.formats import counted, listed, number, percent
 
-OLDER_DESIGN = "an earlier version sought N and stopped its repeats by other rules: what is to be here nobody can say"
+OLDER_DESIGN = "an earlier version sought N and stopped its repeats by other rules: what is to be here is not known"
 EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
-NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a run was run nobody can say"
+NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a run was run is not known"
 
 
 def precision(found: Recomputed) -> Found:
@@ -156,7 +156,7 @@ def chosen(found: Recomputed) -> Found:
             wrong.append(f"{name}: the run that is here is not the one that ended")
         elif len(starts) > len(ended):
             broken_off = counted(len(starts) - len(ended), "run")
-            doubts.append(f"{name}: {broken_off} of it did not end, and what would have come of that nobody knows")
+            doubts.append(f"{name}: {broken_off} of it did not end, and what would have come of that is not known")
     doubts += [f"{name}: that it was begun is not recorded" for name in runs if name not in of_runs]
     wrong += _went_on(found)
     return verdict(wrong, [f"{counted(len(runs), 'run')}, each begun once, and every run counts"], doubts)

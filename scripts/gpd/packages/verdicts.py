@@ -1,4 +1,4 @@
-"""What a check comes to: it holds, fails, or nobody can know, and why."""
+"""What a check comes to: it holds, fails, or cannot be known, and why."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from gpd.records.run_spec import CurveKey
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "not known"
 MOST_SHOWN = 5
-NO_PLAN = "study.json is not in it, as in studies of earlier versions: what was planned nobody can say"
+NO_PLAN = "study.json is not in it, as in studies of earlier versions: what was planned is not known"
 
 Found = tuple[str, Sequence[str]]  # a state, and why
 

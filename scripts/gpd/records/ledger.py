@@ -38,7 +38,7 @@ class LedgerError(GpdError):
 
 
 def check_allocated(allocations: Iterable[str | None], most: int = MOST_ALLOCATED) -> None:
-    """Refuse lists of CPUs that nobody could hold against each other, as each is within bounds. Raises ValueError."""
+    """Refuse lists of CPUs that are too many to compare, though each is within bounds. Raises ValueError."""
     allocated = 0
     for cpus in allocations:
         allocated += count_cpus(cpus or "")
@@ -54,7 +54,7 @@ class LedgerWarning(UserWarning):
 class Attempt:
     """One attempt at a job. Times are UTC; units stand in the names. What the ledger does not know is None.
 
-    Nobody saw the end of an attempt whose launcher was killed with it: it has no `end`, `wall_s` and `exit_code`. One
+    The end of an attempt whose launcher was killed with it was not seen: it has no `end`, `wall_s` and `exit_code`. One
     that was ended while it waited for CPUs has no `start` either. One that took what another attempt had made
     (`taken_from`, the id of its record) has neither, and nothing measured: it ended well.
     """
@@ -241,7 +241,7 @@ def _is_earlier(attempt: Attempt, known: Attempt) -> bool:
 class Clock:
     """The clock by which attempts on one host are timed, in seconds.
 
-    It is the time since the boot, which nobody sets, where all were recorded with it in one boot; else UTC.
+    It is the time since the boot, which cannot be set, where all were recorded with it in one boot; else UTC.
     """
 
     def __init__(self, attempts: Iterable[Attempt]) -> None:
@@ -257,7 +257,7 @@ class Clock:
         return attempt.uptime_s if self.monotonic else self._since(attempt.start)
 
     def end_s(self, attempt: Attempt) -> float | None:
-        """When it ended; None where nobody saw it."""
+        """When it ended; None where that was not seen."""
         if not self.monotonic:
             return self._since(attempt.end)
         return None if attempt.uptime_s is None or attempt.wall_s is None else attempt.uptime_s + attempt.wall_s

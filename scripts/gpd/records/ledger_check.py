@@ -90,7 +90,7 @@ def _held(records: Placed) -> Iterator[Held[tuple[Place, Attempt]]]:
 def span_of(attempt: Attempt) -> tuple[str | None, tuple[Any, Any] | None]:
     """Return whose clock, and (start, end) by it, None where the end is not known.
 
-    The time since the boot, which nobody sets, where it was recorded: UTC goes back when a clock is set back.
+    The time since the boot, which cannot be set, where it was recorded: UTC goes back when a clock is set back.
     """
     if attempt.boot and attempt.uptime_s is not None:
         end = None if attempt.wall_s is None else end_of(attempt.uptime_s, attempt.wall_s)

@@ -53,7 +53,7 @@ class NodeRecordError(GpdError):
 
 @dataclass(frozen=True, kw_only=True)
 class Core:
-    """A core that this process may use: its CPUs, and the numbers of its groups; None where nobody tells them."""
+    """A core that this process may use: its CPUs, and the numbers of its groups; None where they are not known."""
 
     cpus: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=16)]
     l3: Number | None = None
@@ -157,7 +157,7 @@ class Latency:
 
 
 def block_of(one: Core, other: Core, levels: Sequence[Level]) -> Block:
-    """The nearest thing that two cores share, of `levels`; "apart" where nobody tells what they share."""
+    """The nearest thing that two cores share, of `levels`; "apart" where it is not known what they share."""
     if one.cpus == other.cpus:
         return "same core"
     for level in levels:
@@ -311,7 +311,7 @@ class NodeRecord:
 
 
 def read_node(path: Path) -> NodeRecord:
-    """Read a node.json, whoever wrote it. Raises NodeRecordError."""
+    """Read a node.json, of any origin. Raises NodeRecordError."""
     try:
         text = read_bytes(path, MOST_BYTES)
     except FileError as error:

@@ -202,7 +202,7 @@ def _about_timeline(held: Sequence[JobRow], ended: Sequence[Span], bars: int, al
     elif missing := sum(not job.cpus for job in ended):
         yield f"{counted(missing, 'job')} without an allocation {'is' if missing == 1 else 'are'} not shown."
     if unseen := len(held) - len(ended):
-        yield f"{counted(unseen, 'attempt')} whose end nobody saw {'is' if unseen == 1 else 'are'} not shown."
+        yield f"{counted(unseen, 'attempt')} whose end was not seen {'is' if unseen == 1 else 'are'} not shown."
     if bars > MOST_BARS:
         yield f"The longest {MOST_BARS:,} of {bars:,} bars are shown."
 

@@ -1,6 +1,6 @@
 """The machines of published results, from the hours of their curves, and published core hours of whole genomes.
 
-Runs in which samples failed are left out: nobody printed when these ended. Each N was run once. How far such runs
+Runs in which samples failed are left out: when these ended was not printed. Each N was run once. How far such runs
 scatter is taken from all curves together: the relative residuals about each SKU's own line, hours = a + bN.
 """
 

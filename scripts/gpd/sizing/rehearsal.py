@@ -112,7 +112,7 @@ def _row(job: Job) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class Seconds:
-    """CPU seconds, their variance and its degrees of freedom; a variance that nobody knows is None."""
+    """CPU seconds, their variance and its degrees of freedom; a variance that is not known is None."""
 
     mean: float
     variance: float | None = 0.0

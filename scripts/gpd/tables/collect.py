@@ -187,7 +187,7 @@ def _read_process(folder: Path, record: RunRecord, process: ProcessRecord) -> Pr
 
 
 def _check_clocks(folder: Path, run: Run) -> None:
-    """Refuse a run whose jobs took longer than the run did, by the clock of who started it, which nobody sets.
+    """Refuse a run whose jobs took longer than the run did, by the monotonic clock of its launcher.
 
     Where jobs are timed by UTC, UTC is held against that clock, too.
     """
@@ -203,7 +203,7 @@ def _check_clocks(folder: Path, run: Run) -> None:
     if by_utc_s and abs(by_utc_s - wall_s) > CLOCK_TOLERANCE_S:
         raise CollectError(
             f"{folder}: the clock was set while it ran: {by_utc_s:.3f} s by UTC, {wall_s:.3f} s by the clock that "
-            "nobody sets; remove the run and run it again"
+            "cannot be set; remove the run and run it again"
         )
 
 

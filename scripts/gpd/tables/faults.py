@@ -1,6 +1,6 @@
 """Why samples of a study failed: for their data, or for the load. Pure: it looks at what came of them in all runs.
 
-A sample has bad data where it fails wherever it is drawn, and alone too: nobody was in its way there. One that
+A sample has bad data where it fails wherever it is drawn, and alone too: no other sample was in its way there. One that
 succeeded anywhere fails for the load, and so does any whose job was ended from outside, or found no memory, no disk or
 no tool: whatever that was, it was not the sample's data. Where a sample never ran alone, it is not told apart.
 """

@@ -103,7 +103,7 @@ def stats(configuration: ConfigurationRow) -> RepeatStats:
 
 
 def stops(plan: StudyRecord | None, configurations: Iterable[ConfigurationRow]) -> list[Stop]:
-    """Where each configuration stands; none where its repeats were fixed beforehand, or nobody knows."""
+    """Where each configuration stands; none where its repeats were fixed beforehand, or it is not known."""
     if plan is None or plan.study.repeats != AUTO:
         return []
     return [

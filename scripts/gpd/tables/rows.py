@@ -1,6 +1,6 @@
 """Rows of a study's tables, from its records: jobs, samples, steps and run of a run, configurations over runs. Pure.
 
-Here is every value of a study computed. A sum leaves out what is not known: nobody measured an attempt that was killed
+Here is every value of a study computed. A sum leaves out what is not known: an attempt that was killed
 together with its launcher.
 """
 

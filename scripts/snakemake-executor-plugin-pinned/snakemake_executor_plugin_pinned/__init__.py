@@ -1,7 +1,7 @@
 """Snakemake's executor `pinned`: the local one, but each job runs on CPUs of its own and leaves a record of itself.
 
-Snakemake finds the executor here. Whoever but checks records takes a module of this package, and is not to wait for
-the import of Snakemake: so what Snakemake asks for is imported when it asks.
+Snakemake finds the executor here. A program that only checks records takes a module of this package, and is not to wait
+for the import of Snakemake: so what Snakemake asks for is imported when it asks.
 """
 
 import os

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-# by name, for of a workflow on another server nobody can list a folder
+# by name, for folders of a workflow on another server cannot be listed
 MODULES = (
     *("__init__", "__main__", "attempt", "command", "cpu_allocation", "cpu_choice", "diagnose"),
     *("failed_writes", "files", "free_cpus", "gang", "job", "journal", "kept_stderr", "ledger", "limits", "measure"),

@@ -78,7 +78,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
             return super().run_single_job(job)
         if not give_shell(job, str(self.describe(job, usual_shell()))):
             self.logger.warning(f"warning: rule {job.rule.name} has a shell_exec of its own: its jobs are not pinned")
-        if job.is_run and self.use_threads:  # in this process nobody could bind it
+        if job.is_run and self.use_threads:  # in this process it could not be bound
             return self.pool.submit(self.cached_or_run, job, self.spawn_job, job)
         return super().run_single_job(job)
 
@@ -94,7 +94,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
         return link
 
     def done(self, job: Any) -> Path:
-        """The file that says that nobody uses a service any more."""
+        """The file that says that a service is not used any more."""
         return self.folder / str(job.jobid) / "done"
 
     def described(self, job: Any, shell: str) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
         checked = own.pop("checks")
         cpus, gang = self.gangs.get(job, ("", ""))
         mem_mb = resources.get("mem_mb")
-        if own["ledger"] == ExecutorSettings.ledger:  # whoever starts Snakemake may say so by GPD_LEDGER
+        if own["ledger"] == ExecutorSettings.ledger:  # GPD_LEDGER may name another
             own["ledger"] = parse([])[0].ledger
         return {
             **own,

@@ -1,6 +1,6 @@
 """What holds job records against each other: attempts recorded twice, jobs that held one CPU at one time. Pure.
 
-Whoever reads records has types of its own for them: this takes what it needs of each. It imports nothing of Snakemake.
+Readers of records have types of their own for them: this takes what it needs of each. It imports nothing of Snakemake.
 """
 
 from collections import defaultdict

@@ -57,7 +57,7 @@ def overlaps(records: list[Record]) -> list[str]:
 
 
 def is_known(record: Record) -> bool:
-    """Whether a job held CPUs, and nobody doubts from when to when."""
+    """Whether a job held CPUs, and from when to when is certain."""
     return bool(record["cpus"]) and None not in (record.get("uptime_s"), record["wall_s"])
 
 

@@ -13,7 +13,7 @@ class Services:
     """The services of a group of jobs, and which of the others still use them."""
 
     def __init__(self, jobs: Iterable[Any], done: Iterable[Path]) -> None:
-        """`done`: for each service, the file that says that nobody uses it any more."""
+        """`done`: for each service, the file that says that it is not used any more."""
         self.users = {job for job in jobs if not job.is_service}
         self.done = list(done)
 

@@ -27,7 +27,7 @@ def calling_mb(wildcards, threads):
 
 
 def gatk3_mb(wildcards, threads):
-    """What GATK 3 had as published, with 16 threads and more; one thread has a heap of 3.2 GB, which nobody measured."""
+    """What GATK 3 had as published, with 16 threads and more; one thread has a heap of 3.2 GB, which was not measured."""
     return min(16000, 4000 + 800 * (threads - 1))
 
 

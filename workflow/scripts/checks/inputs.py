@@ -332,7 +332,7 @@ def _alignment_faults(
 
 
 def _other_contig(header: Header, expected: dict[str, str], all_there: bool) -> str:
-    """The first contig whose MD5 sum is another than expected, or which nobody has, where `all_there` must be."""
+    """The first contig whose MD5 sum is another than expected, or which no FASTA has, where `all_there` must be."""
     all_there = all_there and bool(expected) and not LOOKED_UP & os.environ.keys()
     for name, own in ((fields["SN"], fields.get("M5", "").lower()) for kind, fields in header if kind == "@SQ"):
         if own and own != expected.get(name, "" if all_there else own):
@@ -564,7 +564,7 @@ def unjudged_sex(config: dict, contigs: Contigs, sex_contigs: Callable[[Iterable
 
 
 def depth_warnings(config: dict) -> list[str]:
-    """What depth tells VQSR's models where targets alone were sequenced; that they were, nobody but the user knows."""
+    """What depth tells VQSR's models where targets alone were sequenced; that they were, only the user knows."""
     fitted = [f"vqsr.{kind}" for kind, model in config["vqsr"].items() if "DP" in model["annotations"]]
     if config["filter"] != "vqsr" or not config["intervals"] or not fitted:
         return []

@@ -91,7 +91,7 @@ def number_there(folder):
 
 
 def sites_mb(bases, samples):
-    """Return about how much memory VQSR takes for the sites of a call set: nobody measured it.
+    """Return about how much memory VQSR takes for the sites of a call set; not measured.
 
     A genome differs from the reference at one base in NOVEL, and each further one brings fewer new sites: with GROWTH
     as here, 1,000 human genomes have some 60 million, as public call sets do.

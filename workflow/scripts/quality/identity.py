@@ -83,7 +83,7 @@ def read_known(lines: Iterator[str], numbers: Mapping[str, int]) -> dict[str, Ge
 
 def sets(places: Iterable[int], column: Iterable[str], sites: int) -> Iterator[int]:
     """The sites with 0, 1 and 2 copies."""
-    row = bytearray(b"." * (sites + 1))  # one that nobody has, so that it is a number where there are no sites
+    row = bytearray(b"." * (sites + 1))  # one that no sample has, so that it is a number where there are no sites
     for place, copies in zip(places, map(ord, column), strict=True):
         row[place] = copies
     row.reverse()

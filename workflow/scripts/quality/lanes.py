@@ -4,7 +4,7 @@
 
 SITES has lines %CHROM %POS %REF %ALT of the common sites; COUNTS those, and [%AD] of bcftools mpileup, a column a lane.
 At sites where the other lanes of the sample together are homozygous, LANES has the reads of each lane, and the share
-of those that have the other allele: errors alone where it is one person. Of two lanes nobody can tell which is wrong.
+of those that have the other allele: errors alone where it is one person. Of two lanes it is not known which is wrong.
 
 Standard library only.
 """

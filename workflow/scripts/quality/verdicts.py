@@ -175,7 +175,7 @@ def known_findings(row: Row) -> Iterator[tuple[str, str]]:
     if known_as:
         yield "fail", f"its genotypes are those of {known_as} (kinship {row['as_kinship']:.2f}, {own})"
     else:
-        yield "fail", f"its genotypes are those of nobody known (kinship {own})"
+        yield "fail", f"its genotypes are those of no known sample (kinship {own})"
 
 
 def library_findings(row: Row, library: str) -> Iterator[tuple[str, str]]:

@@ -48,7 +48,7 @@ MAPPERS = {
         conda="bwa-mem2",
     ),
     # Its authors state 9.5 GB a process for a human genome, with one batch of reads at a time. It would hold two
-    # wherever the whole machine has room, whoever else is there. Making an index of 18 and of 100 Mb took 34 and 35
+    # wherever the whole machine has room. Making an index of 18 and of 100 Mb took 34 and 35
     # bytes a base.
     "bwa-mem4": Mapper(
         endings=OF_BWA_MEM2,

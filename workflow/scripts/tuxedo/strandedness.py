@@ -26,7 +26,7 @@ Segments = dict[str, tuple[list[int], list[str]]]
 
 
 def one_sided(lines: Iterable[str]) -> Segments:
-    """Of a GTF's exons: where each stretch of a contig begins, and whose strand it is (empty: nobody's, or both')."""
+    """Of a GTF's exons: where each stretch of a contig begins, and whose strand it is (empty: none, or both)."""
     edges: dict[str, list[tuple[int, str, int]]] = defaultdict(list)
     for line in lines:
         contig, _, feature, start, end, _, strand, *_ = line.split("\t")

@@ -4,7 +4,7 @@ The *wrapper* (the process that was called) takes the allocation and starts a *s
 whatever the command leaves behind, measures, and writes the record. When one of them is killed, the other ends the job
 and records that. An allocation is a set of kernel locks on an open file that wrapper, supervisor and every process of
 the job inherit: the kernel frees it when the last ends. Where all of them are killed, a journal beside the locks lets
-the next launcher write the record. A job ends with whoever asked for it (bash, and Snakemake behind it).
+the next launcher write the record. A job ends with the processes that asked for it (bash, and Snakemake behind it).
 
 Launchers that may use the same CPUs (by affinity, cpuset or Slurm) queue first come, first served. Only the head of the
 queue takes CPUs, and it holds none while it waits, so there is no deadlock, and no job starves. An allocation that fits

@@ -22,7 +22,7 @@ class Attempt:
         self.settings, self.command, self.requester, self.runtime = settings, command, requester, runtime
         self.began = time.monotonic()
         self.record = new_record(settings)
-        self.folder = os.path.abspath(f"{place()}/gpd-job-{os.urandom(8).hex()}")  # nobody can guess and take it before
+        self.folder = os.path.abspath(f"{place()}/gpd-job-{os.urandom(8).hex()}")  # that cannot be guessed
         self.journal = Journal(runtime, self.record)
         self.noted_mib = 0
         # the CPUs before any were taken: some of its parts may run on others than its own
@@ -56,7 +56,7 @@ class Attempt:
     def finish(self, cause, message, code, once=False):
         """Write the record (see ledger.append), say what failed in one line, return the exit code."""
         record, settings = self.record, self.settings
-        if cause == "killed" and os.path.exists(getattr(settings, "done", "")):  # a service, and nobody needs it
+        if cause == "killed" and os.path.exists(getattr(settings, "done", "")):  # a service that is not needed any more
             cause, message, code, record["signal"] = None, None, 0, None
         record.update(exit_code=code, cause=cause, message=message and message[:1000])
         if record["start"] is None:

@@ -9,7 +9,7 @@ from .system import LIBC, LauncherError
 from .topology import format_cpus
 
 NOFILE = 65536  # open files a job may have, where the hard limit allows it
-# bash says what became of each program of a pipe to nobody else: its own exit code is the last failing program's,
+# bash alone knows what became of each program of a pipe: its own exit code is the last failing program's,
 # and one that was killed makes others fail, which say so in the log. On the command's first line, to keep its count.
 PIPE_TRAP = "trap 'echo status \"${{PIPESTATUS[@]}}\" >&{} 2> /dev/null || true' ERR; "
 LONGEST = 100 << 10  # bytes of a command that is given as an argument: Linux takes none of 128 KiB

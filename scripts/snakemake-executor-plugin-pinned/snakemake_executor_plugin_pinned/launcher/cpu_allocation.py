@@ -49,7 +49,7 @@ def take(fd, cpus):
 
 
 def free_units(fd, every):
-    """Return the units that nobody has; `fd`: the file of allocations, opened anew."""
+    """Return the units that are free; `fd`: the file of allocations, opened anew."""
     return [unit for unit in every if not any(is_allocated(fd, cpu) for cpu in unit.held)]
 
 
@@ -136,7 +136,7 @@ class Releases:
         self.delay_ms = 1 if ready else min(2 * self.delay_ms, self.longest_ms)
 
     def heard(self):
-        """Take note of the releases so far: another one like the last that nobody has read makes no signal."""
+        """Take note of the releases so far: another one like the last, if that is unread, makes no signal."""
         try:
             os.read(self.fd, 65536)
         except BlockingIOError:

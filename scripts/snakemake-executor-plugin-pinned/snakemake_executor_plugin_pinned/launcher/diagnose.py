@@ -139,7 +139,7 @@ def by_slurm():
         return "out_of_memory", "killed by Slurm for want of memory; a larger mem_mb gives more"
     if words & {"COMPLETING", "CANCELLED", "PREEMPTED"}:
         return "killed", f"Slurm job {job.get('JobId')} was cancelled: by scancel, or to make way for another"
-    return None  # it goes on: whoever ended ours, it was not Slurm
+    return None  # it goes on: Slurm did not end ours
 
 
 def by_journal(lines):

@@ -11,7 +11,7 @@
    call write(), which is ours, too; who called is asked only where it failed.
 
    And where a file could not be opened because too many are, the launcher is told, and nothing else happens: a JVM gives
-   that a name that nobody understands. A file is made as long as the limit for it, since none can be opened.
+   that a name that cannot be understood. A file is made as long as the limit for it, since none can be opened.
 
    Needs a compiler and no headers: build.py builds it where a workflow starts, and tries it. */
 

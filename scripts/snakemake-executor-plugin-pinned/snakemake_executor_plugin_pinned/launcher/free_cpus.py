@@ -1,4 +1,4 @@
-"""How many more jobs a run may start: on CPUs that nobody has or waits for, within its cores and memory."""
+"""How many more jobs a run may start: on CPUs that no job has or waits for, within its cores and memory."""
 
 import fcntl
 import os
@@ -44,7 +44,7 @@ def spare(runtime, settings, soon=False, held=0):
     if settings.run_cores:
         rooms.append(settings.run_cores - allocated(own))
     if any(job["record"]["cpus"] is None and job["record"]["binding"] != "none" for job in jobs):
-        rooms = [0]  # somebody waits for CPUs, or is just about to take them
+        rooms = [0]  # a job waits for CPUs, or is just about to take them
     rooms = [max(0, min(rooms)) + held]
     if settings.mem_mb:
         rooms.append((bounds["memory_mib"] - requested_mb(jobs)) // settings.mem_mb)
@@ -83,7 +83,7 @@ class SpareCpus:
 
     One step of a run at a time watches for releases; a lock says which. It looks when what Snakemake starts next has
     had time to take what was released, and what it has started itself is noted. Later it is another step's turn.
-    At first, and for the places of its own shards that have ended, a step looks at once, whoever watches.
+    At first, and for the places of its own shards that have ended, a step looks at once, watched or not.
     """
 
     def __init__(self, runtime, settings, shards):

@@ -10,7 +10,7 @@ from .runtime import runtime_dir
 from .topology import format_cpus
 from .wrapper import heed_signals
 
-PATIENCE_S, LOOK_S = 30.0, 0.05  # with members that were asked to end: what is left then, nobody can end
+PATIENCE_S, LOOK_S = 30.0, 0.05  # with members that were asked to end: what is left then, cannot be ended
 
 
 def hold(settings):

@@ -120,7 +120,7 @@ def recover(runtime):
 
 
 def record_lost(path, text):
-    """Record the job of a journal that nobody holds, and remove the journal."""
+    """Record the job of a journal that is not locked, and remove the journal."""
     notes = read_notes(text)
     if not notes:
         unlink(path)  # cut short by a full disk, as its launcher has said

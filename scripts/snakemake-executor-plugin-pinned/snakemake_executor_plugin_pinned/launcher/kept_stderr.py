@@ -8,7 +8,7 @@ import time
 from .requester import ENDINGS
 
 KEPT_BYTES = 1 << 20
-MOST_WAITING = 1 << 16  # bytes that nobody has read yet; with more of them the job waits, as it would without us
+MOST_WAITING = 1 << 16  # bytes that are not read yet; with more of them the job waits, as it would without us
 PIPE_BUF = 4096  # what a pipe takes at once where it takes anything
 PAUSE_S = 0.01  # where another program was faster to fill the pipe
 
@@ -16,7 +16,7 @@ PAUSE_S = 0.01  # where another program was faster to fill the pipe
 def keep_stderr(path):
     """Start a process that passes on what is written to the descriptor returned, and writes the end of it to a file.
 
-    It is a process of the job: that is over when nobody writes there any more.
+    It is a process of the job: that is over when no process writes there any more.
     """
     reading, writing = os.pipe()
     if os.fork() == 0:

@@ -25,7 +25,7 @@ def cpu_times(cpus):
 def contention(before, after, job_s, wall_s, cpus):
     """Return the record's fields of what else the CPUs of an allocation did, given two cpu_times() and their number.
 
-    `job_s`: CPU seconds of the job and its supervisor. What interrupts took counts for nobody.
+    `job_s`: CPU seconds of the job and its supervisor. What interrupts took is not counted.
 
     There is contention where other processes had more than a tenth. Below it lie, as measured: the kernel's threads,
     0.5% of a machine that writes much; what the clock ticks of /proc/stat are wrong by, 0.3% of a job of minutes but

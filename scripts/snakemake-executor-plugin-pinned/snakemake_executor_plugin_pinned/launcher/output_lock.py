@@ -44,7 +44,7 @@ class OutputLock:
         self.fd = None
 
     def claim(self):
-        """Wait until nobody else works at the outputs, and lock them. Raises Ended and OSError."""
+        """Wait until no other job works at the outputs, and lock them. Raises Ended and OSError."""
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         shown, pause_s = None, NEAREST_S
         while True:
@@ -100,7 +100,7 @@ class OutputLock:
     def release(self, code):
         """Give up the outputs, once the job is recorded."""
         if self.fd is None or not is_at(self.path, self.fd):
-            return  # somebody removed our file, and another launcher may have made one
+            return  # our file was removed, and another launcher may have made one
         if code and self.record["slurm_job_id"]:
             self.write(ENDED, os.fstat(self.fd).st_size)
         else:
@@ -145,7 +145,7 @@ def is_at(path, fd):
 
 def read_owner(text):
     """Return the record that a launcher wrote of its job, None where it is not whole: others may write there."""
-    if not text:  # nobody has worked there: each job's own case, and ast costs it more than all other imports
+    if not text:  # no job has worked there: each job's own case, and ast costs it more than all other imports
         return None
     from ast import literal_eval
 

@@ -1,6 +1,6 @@
 """Commands as parts of the job that calls this: each on one CPU, measured, and with a record of its own.
 
-    eval "$PINNED_LAUNCH spare"         print how many parts could run at once; 0: CPUs are not allocated, nobody knows
+    eval "$PINNED_LAUNCH spare"         print how many parts could run at once; 0: not known, for CPUs are not allocated
     eval "$PINNED_LAUNCH parts FILE"    run them; end with the exit code of the first that fails
 
 FILE is JSON: {"parts": [PART, ...], "log": "where to say which part failed, if not stderr"}. Of each part:

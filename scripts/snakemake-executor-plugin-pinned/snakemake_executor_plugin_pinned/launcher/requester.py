@@ -22,7 +22,7 @@ class Ended(Exception):  # noqa: N818 (no error)
 
 
 def end_if_gone(requester):
-    """Raise Ended where nobody waits for the job any more."""
+    """Raise Ended where the job is not waited for any more."""
     if why := requester.gone():
         raise Ended(signal.SIGTERM, why)
 
@@ -42,7 +42,7 @@ class Requester:
         return self.wrapper, self.shell, self.snakemake
 
     def gone(self):
-        """Say who is gone, that is, whose child has got another parent; None: nobody, as far as can be read."""
+        """Say who is gone, that is, whose child has got another parent; None: no process, as far as can be read."""
         of_shell = "the shell that ran the launcher", self.wrapper, self.shell
         for name, child, parent in (of_shell, ("Snakemake", self.shell, self.snakemake)):
             now = parent_of(child)

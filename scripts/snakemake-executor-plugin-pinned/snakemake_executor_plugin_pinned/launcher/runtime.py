@@ -1,8 +1,8 @@
 """The folder in which the launchers of a user keep allocations, queues and journals, and a job's for temporary files.
 
 The latter is its TMPDIR, below the launcher's own, which Snakemake sets to the rule's resource `tmpdir`. Its path is
-noted in the journal before it is made, so that somebody removes it whoever is killed: the supervisor, the wrapper that
-takes over, or the next launcher on the node, and none before the last process of the job is gone.
+noted in the journal before it is made, so that it is removed whichever of these is killed: the supervisor, the wrapper
+that takes over, or the next launcher on the node, and none before the last process of the job is gone.
 """
 
 import errno

@@ -69,7 +69,7 @@ ORDERS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(
 
 
 def say(line, fd=2):
-    """Print one line to stderr, or to a log, no orders to a terminal; that nobody reads it is no reason to fail."""
+    """Print one line to stderr, or to a log, no orders to a terminal; that it is not read is no reason to fail."""
     try:
         os.write(fd, (line.translate(ORDERS) + "\n").encode(errors="replace"))
     except OSError:

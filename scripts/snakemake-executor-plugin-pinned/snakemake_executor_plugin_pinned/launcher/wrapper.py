@@ -55,7 +55,7 @@ def as_owner(attempt):
     settings, outputs, awaited = attempt.settings, None, "CPUs"
     try:
         heed_signals()
-        # else nobody can tell by what, or it is a part of a job, which is their owner
+        # else it is not known by what, or it is a part of a job, which is their owner
         if (settings.owner or settings.log) and not settings.id and "GPD_JOB" not in os.environ:
             from .output_lock import OutputLock
 
