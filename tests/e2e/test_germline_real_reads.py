@@ -186,7 +186,7 @@ def test_what_is_kept_and_what_is_not(twelve_lanes: Cohort) -> None:
     assert body(results(twelve_lanes) / "hard_filter" / "cohort.vcf.gz")
     page = (results(twelve_lanes) / "multiqc" / "multiqc.html").read_text()
     assert "NA12878" in page
-    assert "Mapping rates" in page
+    assert "Samples and verdicts" in page
 
 
 def test_calls_have_the_ids_of_dbsnp_and_arguments_of_ones_own_are_heeded(twelve_lanes: Cohort) -> None:

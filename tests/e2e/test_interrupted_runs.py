@@ -246,7 +246,7 @@ def test_read_only_results_are_the_reason_that_is_shown(folder: Folder) -> None:
     ]
     done = subprocess.run(denied, cwd=folder.path, env=folder.environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    fault = f"{folder.path}/results can't be written to (permission denied): change its rights, or run elsewhere"
+    fault = f"{folder.path}/results can't be written to: change its rights, or how it is mounted, or run elsewhere"
     assert done.stderr.splitlines() == [f"gpd run: results/: a run writes here, and {fault}"]
 
 

@@ -1,6 +1,6 @@
 """How much of this process a package from anybody may take: memory, and CPU time.
 
-What is refused by name (manifest.py, untrusted_json.py) is said better, and none of that knows what it all comes to.
+What is refused by name (manifest.py) is said better, and none of that knows what it all comes to.
 """
 
 import math
