@@ -1,5 +1,6 @@
 """Both pipelines under the executor `pinned` and under Snakemake's own: the same results; records of the former."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,19 +16,25 @@ COHORTS = {
     "tuxedo": (DEMO / "tuxedo/simulate_experiment.py",),
 }
 ALONE = ("--workflow-profile", "none", "--executor", "local", "--scheduler", "greedy")  # as without the package
-# what holds times or paths, or where a compressed file's blocks begin
-DIFFER = ("multiqc.html", ".dict", ".tbi", ".bai", ".recal.idx", "run.info", "cummeRbund.db")
+# what holds times or paths, where a compressed file's blocks begin, or loci as threads end (CXB: tables are of it)
+DIFFER = ("multiqc.html", ".dict", ".tbi", ".bai", ".recal.idx", "run.info", "cummeRbund.db", ".cxb")
+UNORDERED = (".bam", ".gtf")  # HISAT2 and Cufflinks write what is at one place, and loci, as their threads come to it
+NUMBER = rb"(?<=CUFF\.)\d+"  # of a locus, as threads come to it
+DATED = (b"#", b"/CreationDate", b"/ModDate")  # of headers, and of R's PDF
 PRINTED = "mark_duplicates"  # in whose text sambamba says how long it took
 
 
 def contents(path: Path) -> bytes:
     """A file's records, without the headers that name versions, times and commands."""
-    if path.suffix == ".bam":
-        return subprocess.run(["samtools", "view", path], capture_output=True, check=True).stdout
     text = path.read_bytes()
+    if path.suffix == ".bam":
+        text = subprocess.run(["samtools", "view", path], capture_output=True, check=True).stdout
     if path.name.endswith(".vcf.gz"):
         text = subprocess.run(["bcftools", "view", "-H", path], capture_output=True, check=True).stdout
-    return b"\n".join(line for line in text.splitlines() if not line.startswith(b"#"))
+    if path.suffix == ".gtf":
+        text = re.sub(NUMBER, b"", text)
+    lines = [line for line in text.splitlines() if not line.startswith(DATED)]
+    return b"\n".join(sorted(lines) if path.suffix in UNORDERED else lines)
 
 
 def results(folder: Path) -> dict[str, bytes]:
