@@ -150,7 +150,7 @@ def test_the_headline_is_of_runs_in_which_no_sample_failed(lab):
     """At N = 4 three of four run out of memory at once: the one that is left would be the fastest of all."""
     lab.fails = lambda spec: dict.fromkeys(spec.samples[1:], "out_of_memory") if spec.n == 4 else {}
     tables = lab.run(concurrent_samples=[1, 2, 4])
-    daily = {point.n: point.genomes_per_day.mean for point in tables.configurations}
+    daily = {point.n: point.genomes_per_day.value for point in tables.configurations}
     headline = find(tables, (), ()).headlines[0]
     assert headline.reached.startswith("N = 2 samples at once")
     assert "failed" not in headline.counts

@@ -41,7 +41,7 @@ def of_size(mb, rounds):
 
 
 def daily(of_machine):
-    return {one.n: one.gigabases_per_day.mid for one in of_machine.measured}
+    return {one.n: one.gigabases_per_day.value for one in of_machine.measured}
 
 
 def without(pairs, at):

@@ -41,7 +41,7 @@ from gpd.comparison.results import (
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import CurveKey
-from gpd.statistics.estimates import Ratio
+from gpd.statistics.estimates import Estimate
 from gpd.text.formats import counted, listed, number, some
 
 SMT_DIFFERS = "also different: threads of a core that jobs might use"
@@ -91,7 +91,7 @@ class Configuration:
         before = list(self.results)[: list(self.results).index(name)]
         return next((other for other in before if self.results[name].is_like(self.results[other])), None)
 
-    def ratio(self, name: str, metric: Metric) -> Ratio | None:
+    def ratio(self, name: str, metric: Metric) -> Estimate | None:
         """A side's figure over that of its reference; None where it has none, or samples are of another size."""
         first = self.reference(name)
         return None if first is None else self.results[name].ratio(self.results[first], metric)
@@ -315,7 +315,7 @@ def _pairs(configurations: Sequence[Configuration]) -> Iterator[str]:
     for one in configurations:
         for name in one.results:
             ratios = (one.ratio(name, metric) for metric in one.metrics)
-            if (first := one.reference(name)) and any(ratio and ratio.pairs for ratio in ratios):
+            if (first := one.reference(name)) and any(ratio and ratio.n for ratio in ratios):
                 paired.setdefault(first, {})[name] = None
     for first, names in paired.items():
         others = some(list(names), MOST_SHOWN)

@@ -133,7 +133,7 @@ class StudyState:
             return
         tables = self.tables if plan.searches or settings.repeats == AUTO else None
         rows = tables.configurations if tables else ()
-        seen = {(row.curve_key, row.n): repeats.stats(row) for row in rows}
+        seen = {(row.curve_key, row.n): row for row in rows}
         if settings.concurrent_samples:
             yield from study.grid(settings, plan.pools, plan.cores, seen)
             for name, pool in plan.pools.items():

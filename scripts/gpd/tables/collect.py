@@ -260,7 +260,7 @@ def _flat(row: Struct) -> list[Any]:
     found: list[Any] = []
     for name in row.__struct_fields__:
         value = getattr(row, name)
-        found += [value.mean, value.sd, value.se] if isinstance(value, Estimate) else [value]
+        found += [value.value, value.sd, value.se] if isinstance(value, Estimate) else [value]
     return found
 
 

@@ -246,7 +246,7 @@ class ConfigurationRow(OfConfiguration, frozen=True, kw_only=True):
     def observation(self) -> Observation:
         """What the search for the saturation point sees of it."""
         daily = self.genomes_per_day
-        return Observation(self.n, daily.mean, daily.se, self.failed)
+        return Observation(self.n, daily.value, daily.se, self.failed)
 
 
 class SummaryRow(OfConfiguration, frozen=True, kw_only=True):
@@ -265,7 +265,7 @@ class SummaryRow(OfConfiguration, frozen=True, kw_only=True):
     @property
     def estimate(self) -> Estimate:
         """The mean with its errors."""
-        return Estimate(self.repeats, self.mean, self.sd, self.se)
+        return Estimate(self.mean, self.low, self.high, self.repeats, self.sd, self.se)
 
 
 # ---- of a scaling study: one step at a time, over its threads ------------------------------------------

@@ -59,16 +59,15 @@ def _total(steps: Iterable[StepRow]) -> float | None:
 
 
 def _row(configuration: ConfigurationRow, step: str | None, metric: str, of: Estimate) -> SummaryRow:
-    low, high = of.interval() or (None, None)
     return SummaryRow(
         **{name: getattr(configuration, name) for name in CONFIGURATION},
         step=step,
         metric=metric,
         unit=UNITS[metric] or None,
         repeats=of.n,
-        mean=of.mean,
+        mean=of.value,
         sd=of.sd,
         se=of.se,
-        low=low,
-        high=high,
+        low=of.low,
+        high=of.high,
     )
