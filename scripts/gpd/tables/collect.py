@@ -183,7 +183,7 @@ def _read_process(folder: Path, record: RunRecord, process: ProcessRecord) -> Pr
     own = (attempt for attempt in read_ledger(path) if record.run is None or attempt.run == record.run)
     attempts = read_as(record, process.samples, own)
     _check_attempts(path, record, {*process.samples, COHORT, None}, attempts)
-    return Process(process.directory, process.samples, process.exit_code, tuple(attempts))
+    return Process(**vars(process), attempts=tuple(attempts))
 
 
 def _check_clocks(folder: Path, run: Run) -> None:
