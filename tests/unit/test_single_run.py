@@ -271,7 +271,7 @@ def test_a_run_without_a_single_job_is_a_fault_and_leaves_no_record(spec, setup,
 
 def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(spec, setup, snakemake):
     snakemake("AT_START", "os._exit(7)")
-    with pytest.raises(StudyRunError, match="Snakemake ended with exit code 7 and printed nothing"):
+    with pytest.raises(StudyRunError, match="Snakemake ended with exit code 7 and printed no reason"):
         run(spec, setup)
 
 
