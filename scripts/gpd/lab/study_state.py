@@ -14,6 +14,7 @@ from gpd.records.host import machine_differences
 from gpd.records.run import RunRecord, read_run
 from gpd.records.run_spec import PipelineName, RunSpec
 from gpd.records.study import AUTO, Study
+from gpd.statistics.known import whole_sum
 from gpd.statistics.saturation import Observation
 from gpd.tables import collect, repeats, search
 from gpd.tables.collect import Tables
@@ -183,6 +184,12 @@ class StudyState:
         None: no run of its curve has ended.
         """
         return [_estimate_s(spec, self._walls_s.get(_alike(spec), {})) for spec in wanted]
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds that what is left will take; None where nothing is, or it is not known of each run."""
+        times = self.estimates_s(self.left)
+        return whole_sum(times) if times else None
 
     @cached_property
     def _walls_s(self) -> Mapping[tuple, Mapping[int, Sequence[float]]]:
