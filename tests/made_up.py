@@ -26,7 +26,9 @@ OWN = {"profile_digest": "p", "binding": {"smt": False}}
 SILENT = runner.StudyCallbacks(lambda spec, title, state: None, lambda sample, state: None, lambda spec, failed: None)
 
 
-def _attempt(sample: str, step: str, start_s: float, wall_s: float, cpu_s: float = 0.0, cause: str | None = None) -> str:
+def _attempt(
+    sample: str, step: str, start_s: float, wall_s: float, cpu_s: float = 0.0, cause: str | None = None
+) -> str:
     moment = BEGIN + timedelta(seconds=start_s)
     attempt = {
         **{"schema": 1, "run": "run", "rule": step, "step": step, "wildcards": {"sample": sample}, "threads": 1},
@@ -75,7 +77,7 @@ def write_run(
 
 
 class Lab:
-    """A study of a pool of six samples. `fails` says by run which samples fail for what, `makespan_s` how long it takes.
+    """A study of a pool of six samples. `fails` says by run which of them fail, and for what, `makespan_s` its length, s.
 
     Each takes `wall_s` at least, and its record has what `told` says besides. `ran` has their names, in their order.
     """

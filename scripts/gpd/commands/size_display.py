@@ -49,8 +49,7 @@ def _described(one: Sizing) -> dict:
         "measured_gigabases_per_sample": one.at.gigabases,
         "extrapolated": one.at.extrapolated,
         "quantities": {
-            found.key: {
-                "label": found.label, **asdict(found.value or Estimate()), "unit": found.unit, "why": found.why}
+            found.key: {"label": found.label, **asdict(found.value or Estimate()), "unit": found.unit, "why": found.why}
             for found in quantities(one)
         },
         "limit": one.limit,

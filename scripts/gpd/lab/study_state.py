@@ -16,7 +16,7 @@ from gpd.records.run_spec import PipelineName, RunSpec
 from gpd.records.study import AUTO, Study
 from gpd.statistics.known import whole_sum
 from gpd.statistics.saturation import Observation
-from gpd.tables import collect, repeats, search
+from gpd.tables import collect, search
 from gpd.tables.collect import Tables
 from gpd.tables.columns import SampleRow
 from gpd.text.formats import SECONDS_PER_DAY

@@ -223,7 +223,9 @@ def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
     colour, mark = colours[at % len(colours)], looks.MARKERS[at % len(looks.MARKERS)]
     values = {n: point.value for n, point in curve.points.items()}
     dashes = looks.DASHES[at % len(looks.DASHES)] if muted else "-"
-    axes.plot(list(values), list(values.values()), color=colour, marker=mark, ls=dashes, ms=5, lw=1.6, label=curve.label)
+    axes.plot(
+        list(values), list(values.values()), color=colour, marker=mark, ls=dashes, ms=5, lw=1.6, label=curve.label
+    )
     bars = [(n, of.value, of.low, of.high) for n, of in curve.points.items() if of.low is not None]
     if bars:
         x, y, low, high = np.array(bars, dtype=float).T

@@ -44,7 +44,8 @@ class Estimate:
     def times(self, factor: float) -> "Estimate":
         """The same quantity in another unit."""
         value, low, high, sd, se = (
-            None if number is None else number * factor for number in (self.value, self.low, self.high, self.sd, self.se)
+            None if number is None else number * factor
+            for number in (self.value, self.low, self.high, self.sd, self.se)
         )
         return Estimate(value, low, high, self.n, sd, se)
 
