@@ -77,7 +77,7 @@ def write_run(
 
 
 class Lab:
-    """A study of a pool of six samples. `fails` says by run which of them fail for what, `makespan_s` how long it takes.
+    """A study of six samples. `fails` says by run which of them fail for what, `makespan_s` how long it takes.
 
     Each takes `wall_s` at least, and its record has what `told` says besides. `ran` has their names, in their order.
     """
