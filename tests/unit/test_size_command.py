@@ -16,7 +16,7 @@ from gpd.cli import app
 from gpd.commands import size_display
 from gpd.errors import GpdError
 from gpd.sizing import cost, published, study
-from gpd.sizing.machine import Machine, Measured, told
+from gpd.sizing.machine import Machine, Measured, above_zero
 from gpd.sizing.nodes_needed import GIGABASES_PER_X, Demand, size
 from gpd.sizing.quantities import quantities
 from gpd.statistics.estimates import Estimate, estimate
@@ -314,9 +314,9 @@ def test_what_is_not_known_is_null_and_never_zero(machines):
 
 def test_an_interval_that_reaches_zero_tells_nothing():
     """Students t of 2 degrees of freedom: 4.303."""
-    found = told(estimate([9, 10, 11]))
+    found = above_zero(estimate([9, 10, 11]))
     assert (found.low, found.high) == pytest.approx((10 - 4.303 / 3**0.5, 10 + 4.303 / 3**0.5), rel=1e-4)
-    wide = told(estimate([1, 19]))
+    wide = above_zero(estimate([1, 19]))
     assert (wide.value, wide.low, wide.high) == (10, None, None)
 
 

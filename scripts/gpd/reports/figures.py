@@ -87,7 +87,11 @@ def draw_curves(
     muted: bool = False,
     x_label: str = SAMPLES_AT_ONCE,
 ) -> svg.Drawing:
-    """Lines against N with error bars; saturation points are ringed. `muted` draws lines for reference in grey."""
+    """Lines against N with error bars; saturation points are ringed. `muted` draws lines for reference in grey.
+
+    A curve of which nothing is known is left out.
+    """
+    curves = [curve for curve in curves if curve.points]
     saturations = any(curve.saturation is not None for curve in curves)
     names = [fill(curve.label, LEGEND_LINE) for curve in curves] + ["saturation point"] * saturations
     columns = 2 if all(len(name) <= HALF_LEGEND_LINE for name in names) else 1

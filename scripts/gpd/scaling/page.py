@@ -149,8 +149,8 @@ def _figures(step: str, curves: Sequence[tuple[str, list[ScalingConfiguration]]]
 def _drawing(
     name: str, title: str, column: str, curves: Sequence[tuple[str, list[ScalingConfiguration]]], unit: str
 ) -> Drawing:
-    every = [Curve(label, known({row.threads: getattr(row, column) for row in own})) for label, own in curves]
-    return draw_curves(name, title, [curve for curve in every if curve.points], unit, x_label=THREADS)
+    drawn = [Curve(label, known({row.threads: getattr(row, column) for row in own})) for label, own in curves]
+    return draw_curves(name, title, drawn, unit, x_label=THREADS)
 
 
 def _fit(fit: ScalingFit) -> str:

@@ -11,7 +11,7 @@ from gpd.statistics.estimates import Estimate
 from gpd.statistics.saturation import Observation
 
 
-def told(of: Estimate) -> Estimate:
+def above_zero(of: Estimate) -> Estimate:
     """An estimate without its interval where that reaches zero: so little do these repeats tell."""
     return of if of.low is None or of.low > 0 else replace(of, low=None, high=None)
 

@@ -20,7 +20,7 @@ from gpd.published.curves import (
     curves,
     read_table,
 )
-from gpd.sizing.machine import Machine, Measured, told
+from gpd.sizing.machine import Machine, Measured, above_zero
 from gpd.statistics.estimates import Estimate, by_student
 
 PREFIX = "published:"
@@ -94,7 +94,7 @@ def _machine(curve: PublishedCurve, spread: Estimate) -> Machine:
 
 def _single_run(gigabases_per_day: float, spread: Estimate) -> Estimate:
     """What one run came to, with an interval and no standard error: its best N is that of the printed curve."""
-    return replace(told(spread.times(gigabases_per_day)), sd=None, se=None)
+    return replace(above_zero(spread.times(gigabases_per_day)), sd=None, se=None)
 
 
 def core_hours() -> tuple[CoreHours, ...]:

@@ -26,7 +26,7 @@ from gpd.pipelines import ALIKE, GIGABASES_PER_X
 from gpd.records import decoding
 from gpd.records.machine_use import Amount
 from gpd.records.run_spec import AtLeastOne
-from gpd.sizing.machine import Machine, Measured, told
+from gpd.sizing.machine import Machine, Measured, above_zero
 from gpd.statistics.estimates import Estimate, by_student, total
 from gpd.text.formats import SECONDS_PER_DAY, number
 
@@ -143,7 +143,7 @@ class Genome:
     @property
     def seconds(self) -> Estimate:
         """CPU seconds of all of it; no interval where that reaches zero."""
-        return told(total([seconds for _, seconds in self._rules()]))
+        return above_zero(total([seconds for _, seconds in self._rules()]))
 
     def _rules(self) -> Iterator[tuple[str, Estimate]]:
         jobs = [job for job in self.rehearsal.jobs if job.step != REFERENCE]

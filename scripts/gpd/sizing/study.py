@@ -11,7 +11,7 @@ from gpd.records.host import Host
 from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import SHARED
-from gpd.sizing.machine import Machine, Measured, told
+from gpd.sizing.machine import Machine, Measured, above_zero
 from gpd.statistics.estimates import Estimate
 from gpd.statistics.known import mean, most, most_at_once, whole_sum
 from gpd.tables.collect import Tables
@@ -116,8 +116,8 @@ def _measured(
     return Measured(
         n=n,
         gigabases=gigabases,
-        gigabases_per_day=told(daily),
-        cpu_utilisation=None if busy.value is None else told(busy),
+        gigabases_per_day=above_zero(daily),
+        cpu_utilisation=None if busy.value is None else above_zero(busy),
         memory_mib=most(row.peak_memory_mib for row in runs),
         declared_mib=most(declared.get(row.run) for row in runs),
         disk_mib_per_gb=None if disk_mib is None or not gigabases else disk_mib / gigabases,
@@ -144,5 +144,6 @@ def _notes(configurations: Sequence[ConfigurationRow]) -> Iterable[str]:
     yield f"measured: {counted(repeats, 'run')} of {first.mode}, {first.binding} binding; N = {numbers}"
     if single := [str(one.n) for one in configurations if one.repeats == 1]:
         yield f"N = {listed(single)} ran once: repeats would give an interval"
-    if wide := [str(one.n) for one in configurations if one.repeats > 1 and told(one.gigabases_per_day).low is None]:
+    repeated = [one for one in configurations if one.repeats > 1]
+    if wide := [str(one.n) for one in repeated if above_zero(one.gigabases_per_day).low is None]:
         yield f"N = {listed(wide)}: repeats scatter so widely that their interval reaches zero; more would narrow it"
