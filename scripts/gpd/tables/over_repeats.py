@@ -9,7 +9,7 @@ from typing import Any
 
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.tables.columns import CONFIGURATION, TABLES, ConfigurationRow, RunRow, StepRow, SummaryRow
-from gpd.tables.rows import AVERAGED
+from gpd.tables.rows import averaged
 
 OF_STEP = ("elapsed_h", "summed_h", "job_s", "cpu_s")  # of steps
 SUMMED = "summed_h"  # of all steps: its sum over them, run by run
@@ -42,7 +42,7 @@ def _key(row: RunRow | ConfigurationRow) -> Key:
 
 def _rows(configuration: ConfigurationRow, runs: Sequence[Mapping[str, StepRow]]) -> Iterator[SummaryRow]:
     """The rows of a configuration; `runs` has for each repeat what its steps came to."""
-    for metric in AVERAGED:
+    for metric in averaged(ConfigurationRow):
         yield _row(configuration, None, metric, getattr(configuration, metric))
     yield _row(configuration, None, SUMMED, estimate(_total(run.values()) for run in runs))
     for step in dict.fromkeys(step for run in runs for step in run):

@@ -7,9 +7,12 @@ together with its launcher.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import cache
 from itertools import groupby
 from math import fsum, inf
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
+
+from msgspec import Struct
 
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, human_30x_per_day
@@ -28,6 +31,8 @@ from gpd.text.formats import SECONDS_PER_DAY
 
 Key = Mapping[str, Any]  # what each row of a run begins with
 Job = tuple[Process, Attempt]
+Row = TypeVar("Row", bound=Struct)
+Pooled = TypeVar("Pooled", bound=Struct)
 
 SECONDS_PER_HOUR = 3600
 BASES_PER_GIGABASE = 1e9
@@ -39,7 +44,6 @@ SUMMED = (  # of a run: sums over its timed attempts
 )
 OF_RECORD = ("wall_s", "cached", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
 OF_MACHINE = ("cpu_contention", "throttled_s", "thermal_throttles", "mhz_mean")
-AVERAGED = [name for name, kind in get_type_hints(ConfigurationRow).items() if kind is Estimate]
 
 
 @dataclass(frozen=True)
@@ -308,23 +312,35 @@ def _peak_mib(attempts: Sequence[Attempt]) -> float:
 
 def configurations(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
     """The statistics over the repeats of each configuration that count; different machines are not pooled."""
-
-    def place(row: RunRow) -> tuple:
-        return tuple((value is None, value or "") for value in (getattr(row, name) for name in CONFIGURATION))
-
-    counted = sorted((row for row in runs if row.counted), key=place)
-    return [configuration(list(own)) for _, own in groupby(counted, key=place)]
+    return [configuration(own) for own in alike((run for run in runs if run.counted), CONFIGURATION)]
 
 
 def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
     """What these runs came to together."""
-    means: dict[str, Any] = {name: estimate(getattr(run, name) for run in runs) for name in AVERAGED}
-    return ConfigurationRow(
-        **{name: getattr(runs[0], name) for name in CONFIGURATION},
-        **means,
-        repeats=len(runs),
-        failed=sum(run.failed for run in runs),
-    )
+    return pooled(ConfigurationRow, runs, failed=sum(run.failed for run in runs))
+
+
+def alike(runs: Iterable[Row], names: Sequence[str]) -> list[list[Row]]:
+    """Runs in groups of those that have the same in the columns of these names, and in the order of these."""
+
+    def place(row: Row) -> tuple:
+        values = (getattr(row, name) for name in names)
+        return tuple((value is None, "" if value is None else value) for value in values)
+
+    return [list(own) for _, own in groupby(sorted(runs, key=place), key=place)]
+
+
+@cache
+def averaged(kind: type[Struct]) -> list[str]:
+    """The columns of a row over repeats that are means."""
+    return [name for name, hint in get_type_hints(kind).items() if hint is Estimate]
+
+
+def pooled(kind: type[Pooled], runs: Sequence[Struct], **others: Any) -> Pooled:
+    """The row of runs of one configuration: means over them, what all of them share, and `others`."""
+    means = {name: estimate(getattr(run, name) for run in runs) for name in averaged(kind)}
+    known = {"repeats": len(runs), **means, **others}
+    return kind(**{name: getattr(runs[0], name) for name in kind.__struct_fields__ if name not in known}, **known)
 
 
 # ---- what is not known -------------------------------------------------------------------------------
