@@ -16,7 +16,7 @@ from gpd.statistics.estimates import ratio
 from gpd.statistics.known import covered_s, most, whole_sum
 from gpd.tables import collect, columns
 from gpd.tables.columns import RunRow, ScalingConfiguration, ScalingCurve, ScalingFit, ScalingRun
-from gpd.tables.rows import alike, pooled, rows_of_run
+from gpd.tables.rows import RowsOfRun, alike, pooled
 
 SECONDS_PER_HOUR = 3600
 CURVE = ScalingCurve.__struct_fields__
@@ -53,7 +53,7 @@ def write(results: Results, folder: Path) -> None:
 
 def _run(run: Run, step: StepCopies, machine: int | None) -> ScalingRun:
     """A run's row as any study has it, and what there is of its step; other jobs than the step's it has none."""
-    own = rows_of_run(run, (), {}, counted=True, machine=machine).run
+    own = RowsOfRun(run, (), {}, counted=True, machine=machine).run
     copies = [process.attempts for process in run.processes]
     return ScalingRun(
         **{name: getattr(own, name) for name in AS_OF_A_RUN},

@@ -157,7 +157,7 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     evidence, machines = faults.gather(judged), machines_of(runs)
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.spec.pipeline])
-        yield rows.rows_of_run(run, of_run, why, counted=run.spec.counts, machine=machines[run.spec.name])
+        yield rows.RowsOfRun(run, of_run, why, counted=run.spec.counts, machine=machines[run.spec.name])
 
 
 def _check_whole(run: Run, of_run: Iterable[Outcome]) -> None:
