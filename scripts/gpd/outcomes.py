@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
-from gpd.records.ledger import Attempt, last_attempts, one_clock
+from gpd.records.ledger import Attempt, failed_jobs, last_attempts, one_clock
 from gpd.records.run import JobNames, ProcessRecord, RunRecord
 from gpd.records.run_spec import RunSpec
 
@@ -170,9 +170,8 @@ def timed(process: Process, steps: Sequence[str]) -> list[Attempt]:
 def failures(attempts: Iterable[Attempt]) -> dict[str, Attempt]:
     """By sample, or for the cohort, the first job that failed for good; the attempts are at jobs of named steps."""
     found: dict[str, Attempt] = {}
-    for attempt in last_attempts(attempts):
-        if not attempt.succeeded:
-            found.setdefault(owner(attempt), attempt)
+    for attempt in failed_jobs(attempts):
+        found.setdefault(owner(attempt), attempt)
     return found
 
 
@@ -258,8 +257,8 @@ def _is_explained(process: Process, seen: bool) -> bool:
 
     It ended well, or a sample was `seen` to be unfinished, or a job failed: any job, but it does not explain a signal.
     """
-    failed_job = any(not attempt.succeeded for attempt in last_attempts(process.attempts))
-    return process.exit_code == 0 or seen or (failed_job and process.exit_code in (JOB_FAILED, None))
+    failed = bool(failed_jobs(process.attempts))
+    return process.exit_code == 0 or seen or (failed and process.exit_code in (JOB_FAILED, None))
 
 
 def _not_finished(sample: str, process: Process, missing: Sequence[str]) -> Outcome:

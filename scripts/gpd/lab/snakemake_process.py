@@ -17,7 +17,7 @@ from gpd.lab.any_workflow import AnyWorkflow
 from gpd.lab.pool import REFERENCE as REFERENCE
 from gpd.lab.pool import Source
 from gpd.pipelines import PIPELINES
-from gpd.records.ledger import Attempt, last_attempts, read_ledger
+from gpd.records.ledger import Attempt, failed_jobs, read_ledger
 from gpd.records.run import InputRecord, OutputRecord, Passage, Settings
 from gpd.records.run_spec import INDEPENDENT, RunSpec
 from gpd.tables.summary import summarize
@@ -239,8 +239,7 @@ def left(process: EndedProcess, setup: Setup, inputs: Mapping[str, InputRecord])
 def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], folder: Path) -> None:
     """Raise StudyRunError where a run in a folder did not end well: the jobs of it that failed, with their logs."""
     if finished.exit_code:
-        failed = [attempt for attempt in last_attempts(attempts) if not attempt.succeeded]
-        lines = [f"{each.rule}: {each.message} (log: {folder / each.log})" for each in failed]
+        lines = [f"{each.rule}: {each.message} (log: {folder / each.log})" for each in failed_jobs(attempts)]
         raise StudyRunError("\n".join(lines) or finished.reason)
 
 
