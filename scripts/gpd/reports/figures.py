@@ -6,6 +6,7 @@ Numbers come in the unit that the axis names.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import fsum
 from textwrap import fill
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from matplotlib.ticker import MaxNLocator
 
 from gpd.reports import looks, svg
 from gpd.statistics.estimates import Estimate
-from gpd.text.formats import number
+from gpd.text.formats import number, unit_for
 
 HEADROOM = 1.06  # above the highest point, for its ring and error bar
 MOST_BARS = 1500  # of a timeline: past that they are thinner than a line
@@ -55,6 +56,14 @@ class Stack:
 
     label: str
     parts: Mapping[str, Estimate]
+
+    @property
+    def total(self) -> float:
+        """The height of all of it."""
+        return fsum(map(self.height, self.parts))
+
+    def times(self, factor: float) -> "Stack":
+        return Stack(self.label, {step: of.times(factor) for step, of in self.parts.items()})
 
     def height(self, step: str) -> float:
         return self.parts.get(step, Estimate()).value or 0.0
@@ -157,11 +166,16 @@ def draw_stacks(
     numbers: Mapping[str, str],
     x_label: str = SAMPLES_AT_ONCE,
 ) -> svg.Drawing:
-    """A bar for each N, steps stacked from the first upwards; each part that has room bears its step's number."""
+    """A bar for each N, steps stacked from the first upwards; each part that has room bears its step's number.
+
+    Parts are seconds, and drawn in the unit of the longest bar, whose name `y_label` has in place of {}.
+    """
+    unit = unit_for(max(stack.total for stack in stacks))
+    stacks, y_label = [stack.times(1 / unit.seconds) for stack in stacks], y_label.format(unit.name)
     steps = [step for step in numbers if any(step in stack.parts for stack in stacks)]
     with matplotlib.rc_context(svg.SETTINGS | {"svg.hashsalt": name, "axes.grid.axis": "y"}):
         figure, axes = svg.half(len(steps))
-        highest = max((sum(map(stack.height, stack.parts)) for stack in stacks), default=0) or 1
+        highest = max(stack.total for stack in stacks) or 1
         bottom = np.zeros(len(stacks))
         for step in steps:
             heights = np.array([stack.height(step) for stack in stacks])

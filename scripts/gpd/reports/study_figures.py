@@ -136,18 +136,16 @@ def step_figure(curve_key: CurveKey, summary: Sequence[SummaryRow], points: Sequ
     times = {(step, n): time.times(1 / n) for (step, n), time in every.items() if step is not None}
     if not times:
         return ReportFigure("No figure of summed step times: no job of a step is known to have ended.")
-    counts = sorted({n for _, n in times})
-    unit = unit_for(max(sum(time.value or 0 for (_, n), time in times.items() if n == count) for count in counts))
     numbers = step_numbers(curve_key.pipeline, steps_in(curve_key, summary))
     stacks = [
-        Stack(str(n), {step: times[step, n].times(1 / unit.seconds) for step in numbers if (step, n) in times})
-        for n in counts
+        Stack(str(n), {step: times[step, n] for step in numbers if (step, n) in times})
+        for n in sorted({n for _, n in times})
     ]
     drawing = draw_stacks(
         f"{name(curve_key)}-steps",
         f"Summed step time of each step a sample, {curve_key.pipeline}, {label(curve_key)}",
         stacks,
-        f"summed {unit.name} a sample",
+        "summed {} a sample",
         numbers,
     )
     failed = any(point.failed for point in rows(curve_key, points))
