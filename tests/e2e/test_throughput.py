@@ -12,6 +12,7 @@ from gpd.lab.study import StudyError
 from gpd.lab.study_state import StudyState
 from gpd.records.run import JobNames
 from gpd.records.run_spec import CurveKey
+from gpd.tables.collect import CollectError
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 
@@ -297,5 +298,5 @@ def test_a_study_of_two_machines_is_none(lab):
     first, second = (study.seek(plan.study, LINE, n, plan.sources["germline"].members, plan.cores) for n in (1, 2))
     write_run(plan.study.folder, first)
     write_run(plan.study.folder, second, host={"sku": "8352Y"})
-    with pytest.raises(StudyError, match="its runs ran on different machines: SKU: 8358 and 8352Y"):
+    with pytest.raises(CollectError, match="its runs ran on different machines: SKU: 8358 and 8352Y"):
         runner.run(plan, SILENT)

@@ -9,8 +9,7 @@ from pathlib import Path
 from gpd.lab import pool_files, study
 from gpd.lab.pool import Source
 from gpd.lab.pool_files import MadeFile
-from gpd.lab.study import Sample, StudyError
-from gpd.records.host import machine_differences
+from gpd.lab.study import Sample
 from gpd.records.run import RunRecord, read_run
 from gpd.records.run_spec import PipelineName, RunSpec
 from gpd.records.study import AUTO, Study
@@ -90,13 +89,8 @@ class StudyState:
 
     @cached_property
     def tables(self) -> Tables | None:
-        """What its runs came to; None: none was begun. Raises StudyError where they ran on several machines."""
-        if not self.folder.is_dir():
-            return None
-        tables = collect.collect(self.folder)
-        if found := machine_differences(record.host for record in tables.records if record.host):
-            raise StudyError(f"{self.folder}: its runs ran on different machines: {found}: give the study another name")
-        return tables
+        """What its runs came to; None: none was begun. Raises CollectError where they ran on several machines."""
+        return collect.of_one_machine(self.folder) if self.folder.is_dir() else None
 
     @cached_property
     def failed(self) -> Sequence[SampleRow]:

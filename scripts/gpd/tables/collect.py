@@ -138,8 +138,9 @@ def read_runs(study: Path, check_clocks: bool = True) -> tuple[list[Run], tuple[
     return runs, names
 
 
-def one_machine(study: Path, tables: Tables) -> Tables:
-    """The tables of a study, whose values are means over its runs. Raises CollectError where they are of several."""
+def of_one_machine(study: Path) -> Tables:
+    """The tables of a study, whose values are means over its runs. Raises CollectError where these are of several."""
+    tables = collect(study)
     if found := machine_differences(record.host for record in tables.records if record.host):
         raise CollectError(f"{study}: its runs ran on different machines: {found}: give each a study of its own")
     return tables
