@@ -239,7 +239,7 @@ def draw_timeline(
 def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
     colours = looks.GREYS if muted else looks.LINES
     colour, mark = colours[at % len(colours)], looks.MARKERS[at % len(looks.MARKERS)]
-    values = {n: point.value for n, point in curve.points.items()}
+    values = {n: point.value for n, point in curve.points.items() if point.value is not None}
     dashes = looks.DASHES[at % len(looks.DASHES)] if muted else "-"
     axes.plot(
         list(values), list(values.values()), color=colour, marker=mark, ls=dashes, ms=5, lw=1.6, label=curve.label
