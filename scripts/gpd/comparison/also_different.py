@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from gpd.comparison.comparability import Difference, Holders, Named, grouped
+from gpd.comparison.comparability import Difference, Named, grouped, holders_of
 from gpd.records.host import FileSystem, Host
 from gpd.tables.columns import RunRow
 from gpd.tables.disturbances import lines
@@ -64,11 +64,8 @@ def _state(host: Host, flaw: str) -> str | None:
 
 
 def _difference(trait: str, hosts: Iterable[tuple[str, Host]], of: Callable[[Host], object]) -> Difference:
-    holders: Holders = {}
-    for name, host in hosts:
-        if (value := of(host)) is not None:
-            holders[str(value)] = tuple(dict.fromkeys((*holders.get(str(value), ()), name)))
-    return Difference(NAME, trait, holders, by_machine=True)
+    known = ((name, str(value)) for name, host in hosts if (value := of(host)) is not None)
+    return Difference(NAME, trait, holders_of(known), by_machine=True)
 
 
 def disturbances(study: str, runs: Sequence[RunRow]) -> Iterator[str]:

@@ -16,12 +16,12 @@ from gpd.comparison.comparability import (
     MOST_SHOWN,
     CommonKey,
     Difference,
-    Holders,
     Named,
     counted_records,
     curve_name,
     differences,
     doubts,
+    holders_of,
     output_differences,
     pooled_differences,
 )
@@ -212,17 +212,13 @@ def _curve(key: CurveKey, numbers: Iterable[int]) -> str:
 
 def _curve_differences(sides: Sequence[Side], matches: Sequence[Match]) -> list[Difference]:
     """Return the modes and bindings that stand side by side; beside published results that is asked for."""
-    differing = []
-    for match in matches:
-        for name in CURVE:
-            holders: Holders = {}
-            for side in sides:
-                if side.name in match and not side.published:
-                    value = getattr(match[side.name], name)
-                    holders[value] = (*holders.get(value, ()), side.name)
-            if len(holders) > 1:
-                differing.append(Difference(name, "", holders))
-    return _merged(differing)
+    studies = [side.name for side in sides if not side.published]
+    every = [
+        Difference(name, "", holders_of((study, getattr(match[study], name)) for study in studies if study in match))
+        for match in matches
+        for name in CURVE
+    ]
+    return _merged([one for one in every if len(one.holders) > 1])
 
 
 def _named(sides: Sequence[Side], configuration: Configuration) -> Named:
@@ -279,9 +275,7 @@ def _sizes(found: Sequence[Configuration]) -> Iterator[str]:
                 sizes.setdefault(first, one.results[first].gigabases)
                 sizes.setdefault(name, own.gigabases)
     for pipeline, sizes in unlike.items():
-        holders: dict[str, list[str]] = {}
-        for name, size in sizes.items():
-            holders.setdefault(f"{number(size)} Gb" if size else "not recorded", []).append(name)
+        holders = holders_of((name, f"{number(size)} Gb" if size else "not recorded") for name, size in sizes.items())
         listing = listed(f"{size} ({some(names, MOST_SHOWN)})" for size, names in holders.items())
         yield f"{pipeline}: gigabases a sample: {listing}, {SIZES_DIFFER.format(daily=PIPELINES[pipeline].daily)}"
 
