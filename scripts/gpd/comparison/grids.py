@@ -28,7 +28,7 @@ from gpd.comparison.results import (
 from gpd.pipelines import PIPELINES
 from gpd.statistics.estimates import Estimate
 from gpd.tables.columns import CLOCKS
-from gpd.text.formats import TimeUnit, listed, number, unit_for, with_error
+from gpd.text.formats import TimeUnit, from_to, listed, number, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line
 
 NO_INTERVAL = "(no CI)"
@@ -229,9 +229,7 @@ def _mean(estimate: Estimate | None, repeats: int | None = None) -> Entry:
 def _ratio(ratio: Estimate | None) -> Entry:
     if ratio is None or ratio.value is None:
         return Entry("")
-    if ratio.low is None or ratio.high is None:
-        return Entry(number(ratio.value), NO_INTERVAL)
-    return Entry(number(ratio.value), f"({number(ratio.low)}-{number(ratio.high)})")
+    return Entry(number(ratio.value), from_to(ratio.low, ratio.high) or NO_INTERVAL)
 
 
 def _entry(value: object) -> Entry:

@@ -12,7 +12,7 @@ from gpd.statistics.estimates import Estimate
 from gpd.tables import search
 from gpd.tables.collect import Tables
 from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, StreamRow, SummaryRow
-from gpd.text.formats import TimeUnit, listed, number, of_copies, of_reads, unit_for, with_error
+from gpd.text.formats import TimeUnit, from_to, listed, number, of_copies, of_reads, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
 
 SECONDS_PER_HOUR = 3600
@@ -269,7 +269,7 @@ def stream_grid(streams: Sequence[StreamRow]) -> Grid | None:
         (
             f"{row.pipeline}, {describe_binding(row.binding)}",
             *(str(row.n), str(row.completed), str(row.failed)),
-            Entry(number(row.genomes_per_day), _from_to(row.genomes_per_day_low, row.genomes_per_day_high)),
+            Entry(number(row.genomes_per_day), from_to(row.genomes_per_day_low, row.genomes_per_day_high)),
             number(row.human_30x_per_day) if PIPELINES[row.pipeline].genomes else "",
             *(number(row.result_median_s), _share(row.busy_share)),
         )
@@ -280,7 +280,3 @@ def stream_grid(streams: Sequence[StreamRow]) -> Grid | None:
     notes = [f"{row.run}: {TOO_FEW}" for row in full if row.genomes_per_day_low is None]
     caption = f"Streams: N samples always in flight{measured_on(full)}"
     return Grid(caption, heads, (group(lines),), tuple(notes)) if lines else None
-
-
-def _from_to(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"({number(low)}-{number(high)})"

@@ -48,6 +48,11 @@ def number(value: float | None, digits: int = DIGITS) -> str:
     return f"{value:,.{_decimals(value, digits)}f}" if known(value) else ""
 
 
+def from_to(low: float | None, high: float | None, digits: int = DIGITS) -> str:
+    """Return an interval in brackets; nothing where it is not known."""
+    return f"({number(low, digits)}-{number(high, digits)})" if known(low) and known(high) else ""
+
+
 def percent(share: float | None) -> str:
     """Return a share of one as a percentage."""
     return f"{number(100 * share, 2)}%" if known(share) else ""
