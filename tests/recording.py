@@ -5,9 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
+from msgspec import Struct
 
 from gpd.records.decoding import decode
 from gpd.records.run import RunRecord
+from gpd.tables.collect import Tables
+from gpd.tables.columns import RunRow
+from gpd.tables.rows import configurations
 
 
 def run_record(spec: dict, **told) -> RunRecord:
@@ -19,6 +23,17 @@ def run_record(spec: dict, **told) -> RunRecord:
     times = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:00:01Z", "wall_s": 1.0}
     processes = [{"directory": ".", "samples": samples, "exit_code": 0}]
     return decode(json.dumps({"schema": 1, "spec": known | spec, **times, "processes": processes, **told}), RunRecord)
+
+
+def row_of(kind: type[Struct], **known: object) -> Struct:
+    """A row of a table of which no more is known than this."""
+    return kind(**dict.fromkeys(kind.__struct_fields__) | known)
+
+
+def tables_of(*runs: RunRow) -> Tables:
+    """The tables of a study of which no more is known than these rows of runs."""
+    empty = dict.fromkeys(("jobs", "samples", "steps", "unfinished", "records"), ())
+    return Tables(**empty, runs=runs, configurations=configurations(runs))
 
 
 def write_pool(folder: Path, samples: int | Sequence[tuple[str, str]], **config: object) -> Path:

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recording import row_of
 
 from gpd.lab import study
 from gpd.lab.study_file import read_study
@@ -17,9 +18,7 @@ AUTO = Repeats(None, 0.025, 7)
 def seen(repeats, value, half=None):
     """A configuration whose repeats came to this many genomes a day, and this half-width."""
     daily = value if isinstance(value, Estimate) else Estimate(value, high=half if half is None else value + half)
-    return ConfigurationRow(
-        **dict.fromkeys(ConfigurationRow.__struct_fields__) | {"repeats": repeats, "genomes_per_day": daily}
-    )
+    return row_of(ConfigurationRow, repeats=repeats, genomes_per_day=daily)
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ from statistics import median
 
 import pytest
 import recorded_studies
+from recording import row_of, tables_of
 
 from gpd.errors import GpdError
 from gpd.records import node
 from gpd.records.host import Host
 from gpd.sizing import study
-from gpd.tables.collect import Tables
 from gpd.tables.columns import RunRow
-from gpd.tables.rows import configurations
 
 KNOWN = {
     "pipeline": "germline",
@@ -33,13 +32,11 @@ KNOWN = {
 
 def spec(n, gigabases_per_day=10.0, **changed):
     known = KNOWN | {"n": n, "gigabases": 5.0 * n, "gigabases_per_day": gigabases_per_day, "succeeded": n} | changed
-    return RunRow(**dict.fromkeys(RunRow.__struct_fields__) | known)
+    return row_of(RunRow, **known)
 
 
 def machine(*specs):
-    empty = dict.fromkeys(("jobs", "samples", "steps"), ())
-    pooled = configurations(specs)
-    return study.machine("made up", Tables(**empty, runs=specs, configurations=pooled, unfinished=(), records=()))
+    return study.machine("made up", tables_of(*specs))
 
 
 def test_repeats_of_an_n_have_a_mean_and_an_interval_and_a_single_run_has_none():
