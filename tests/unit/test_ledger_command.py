@@ -238,7 +238,7 @@ def test_times_that_are_not_known_are_left_out_of_a_run(write):
     assert summary.steps[0].summed_s == {"S1": 5.0, "S2": 10.0}
     assert summary.makespan_s == 30
     assert summary.succeeded == ("S1", "S2")
-    assert [failure.sample for failure in summary.failures] == ["S3"]
+    assert [failure.owner for failure in summary.failures] == ["S3"]
 
 
 def test_a_run_of_which_no_end_is_known_has_no_makespan(write):
