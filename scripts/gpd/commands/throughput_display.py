@@ -15,14 +15,13 @@ from gpd.commands.run_display import notes
 from gpd.commands.subcommands import print_grids, print_lines
 from gpd.execution import workflow
 from gpd.lab import pool_files, study_plan
-from gpd.lab.pool_files import GIGABYTE
 from gpd.lab.runner import StudyCallbacks
 from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import RunSpec
 from gpd.records.study import AUTO, Study
 from gpd.tables import repeats
-from gpd.text.formats import counted, number, of_copies, of_reads
+from gpd.text.formats import counted, in_gigabytes, number, of_copies, of_reads
 from gpd.text.grid import Grid, group
 
 MOST_LINES = 16  # of running jobs
@@ -66,7 +65,7 @@ def _about_reads(plan: StudyPlan) -> str:
         return "; ".join(measured)
     needs = pool_files.outlook(plan.study.folder, left)
     took = "" if needs.seconds is None else f", about {timedelta(seconds=math.ceil(needs.seconds))}"
-    disk = f"about {number(needs.bytes / GIGABYTE)} GB of disk"
+    disk = f"about {in_gigabytes(needs.bytes)} of disk"
     return "; ".join([*measured, f"{counted(len(left), 'file')} of reads to be made once: {disk}{took}"])
 
 
