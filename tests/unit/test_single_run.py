@@ -22,7 +22,8 @@ from gpd.lab import disk, page_cache, preparation, provenance, single_run
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import REFERENCE, Setup, StudyRunError
-from gpd.machines.topology import Core, Layout, Policy
+from gpd.machines.topology import Layout, Policy
+from gpd.records.node import Core
 from gpd.records.run import Settings, read_run
 from gpd.records.run_spec import RunSpec, StepCopies
 from gpd.records.study import read_starts

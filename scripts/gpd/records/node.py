@@ -51,9 +51,9 @@ class NodeRecordError(GpdError):
     """A file that is no record of a node; the message is one line that names it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Core:
-    """A core that this process may use: its CPUs, and the numbers of its groups; None where they are not known."""
+    """A core: its CPUs, and the numbers of its groups; None where the machine does not report them."""
 
     cpus: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=16)]
     l3: Number | None = None
