@@ -19,7 +19,7 @@ from gpd.records.run import RecordError
 from gpd.reports.page import render
 from gpd.scaling import page, profiles, results
 from gpd.scaling.profiles import SINGLE, THROUGHPUT
-from gpd.statistics.estimates import Estimate
+from gpd.statistics.estimates import Estimate, by_student
 from gpd.tables import columns
 from gpd.tables.columns import ScalingConfiguration
 
@@ -209,7 +209,8 @@ def test_parquet_says_what_each_column_is(golden, tmp_path):
 
 def point(threads, value, se=None, step="map_and_sort", goal=THROUGHPUT):
     names = ("step_s", "makespan_s", "steps_per_hour", "cpu_s")
-    figures = dict.fromkeys(names, Estimate()) | {goal.column: Estimate(value, n=3, se=se)}
+    measured = Estimate(value, n=3) if value is None or se is None else by_student(value, se, 3)
+    figures = dict.fromkeys(names, Estimate()) | {goal.column: measured}
     unknown = dict.fromkeys(("efficiency", "efficiency_low", "efficiency_high", "peak_rss_mib", "peak_memory_mib"))
     fixed = {"pipeline": "germline", "step": step, "binding": "compact", "scatter": "none", "occupancy": goal.occupancy}
     counts = {"threads": threads, "copies": 16 // threads, "repeats": 3}

@@ -25,7 +25,8 @@ def precision(found: Recomputed) -> Found:
         return UNKNOWN, [NO_PLAN]
     claimed = found.plan.study.precision
     wrong, well = [], []
-    for row in (*found.tables.configurations, *found.tables.streams):
+    every: list[ConfigurationRow | StreamRow] = [*found.tables.configurations, *found.tables.streams]
+    for row in every:
         daily, of, enough = _daily(row)
         line = f"{at(row.curve_key, row.n)}: {of}, {error_in_words(daily)}"
         if not enough:
