@@ -98,31 +98,44 @@ def _specs(folder, settings, plan):
 def write_spec(folder, spec, start, speed, draw):
     made = RECORD.RunSpec("germline", spec.samples, spec.mode, spec.repeat, speed, warm_up=spec.warm_up)
     jobs = RECORD.schedule(made, random.Random(f"jobs of {spec.n}"))
-    run_id = f"{spec.name}-0123abcd"
-    lines = []
-    for job in jobs:
-        line = RECORD.record(made, start, job, draw) | {"run": run_id, "host": HOST, "node": HOST.partition(".")[0]}
-        line["recorded"] = line["end"]
-        line |= {"boot": BOOT, "uptime_s": round((start - BOOTED).total_seconds() + job.start / 10, 6)}
-        line |= {"cpu_contention": False, "other_cpu_s": 0.02, "steal_s": 0.0} if spec.binding != "none" else {}
-        if spec.warm_up and job.rule == "samtools_stats":
-            line |= FAILED
-        line["log"] = f"logs/{job.rule}.log"
-        lines.append(json.dumps(line))
-    home = folder / spec.name
-    home.mkdir()
-    (home / "ledger.jsonl").write_text("\n".join(lines) + "\n")
-    (home / "spec.json").write_text(json.dumps(spec.to_dict(), indent=1))
-    record = RECORD.outcome(made, start, jobs) | {"run": run_id, "spec": spec.to_dict()}
-    for read in record["inputs"].values():
-        read["bases"] = BASES
-    record["host"] = HOST_RECORD | {"load": record["host"]["load"]}
+    failed = FAILED if spec.warm_up else {}
+    write_ledger(
+        folder / spec.name,
+        [record_of(spec, made, start, job, draw) | (failed if job.rule == "samtools_stats" else {}) for job in jobs],
+    )
+    record = RECORD.outcome(made, start, jobs)
     if spec.warm_up:
         record["settings"] |= {"environment": {"_JAVA_OPTIONS": f"-Duser.name={USER} -I{HOME}/lib"}}
-    (home / "run.json").write_text(json.dumps(record, indent=1))
+    write_record(folder, spec, record)
+
+
+def run_id(spec):
+    return f"{spec.name}-0123abcd"
+
+
+def record_of(spec, made, start, job, draw):
+    """The record of a job."""
+    line = RECORD.record(made, start, job, draw) | {"host": HOST, "node": HOST.partition(".")[0], "run": run_id(spec)}
+    line |= {"boot": BOOT, "uptime_s": round((start - BOOTED).total_seconds() + job.start / 10, 6)}
+    line |= {"cpu_contention": False, "other_cpu_s": 0.02, "steal_s": 0.0} if spec.binding != "none" else {}
+    return line | {"recorded": line["end"], "log": f"logs/{job.rule}.log"}
+
+
+def write_ledger(place, records):
+    place.mkdir(parents=True)
+    (place / "ledger.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+
+
+def write_record(folder, spec, record):
+    """Write what a run leaves beside its ledgers, and note when it began and ended."""
+    for read in record["inputs"].values():
+        read["bases"] = BASES
+    record |= {"run": run_id(spec), "spec": spec.to_dict(), "host": HOST_RECORD | {"load": record["host"]["load"]}}
+    (folder / spec.name / "spec.json").write_text(json.dumps(spec.to_dict(), indent=1))
+    (folder / spec.name / "run.json").write_text(json.dumps(record, indent=1))
     with (folder / "starts.jsonl").open("a") as starts:
         for what, moment in (("began", record["start"]), ("ended", record["end"])):
-            starts.write(json.dumps({"name": spec.name, "run": run_id, what: moment}) + "\n")
+            starts.write(json.dumps({"name": spec.name, "run": run_id(spec), what: moment}) + "\n")
 
 
 # ---- tampering -----------------------------------------------------------------------------------------

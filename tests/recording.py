@@ -1,10 +1,17 @@
 """Records of runs and pools of samples, as tests make them up: what a test does not name is as in any other."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+
+import yaml
+from msgspec import Struct
 
 from gpd.records.decoding import decode
 from gpd.records.run import RunRecord
+from gpd.tables.collect import Tables
+from gpd.tables.columns import RunRow
+from gpd.tables.rows import configurations
 
 
 def run_record(spec: dict, **told) -> RunRecord:
@@ -18,13 +25,27 @@ def run_record(spec: dict, **told) -> RunRecord:
     return decode(json.dumps({"schema": 1, "spec": known | spec, **times, "processes": processes, **told}), RunRecord)
 
 
-def write_pool(folder: Path, count: int) -> Path:
-    """Samples S1, S2, ... of one lane, in tables that name files which are not there; the folder."""
-    names = [f"S{number}" for number in range(1, count + 1)]
-    config = folder / "config"
-    config.mkdir(parents=True, exist_ok=True)
-    (config / "config.yaml").write_text("reference: {fasta: genome.fa}\nknown_sites: [known.vcf]\n")
-    (config / "samples.tsv").write_text("".join(f"{line}\n" for line in ("sample_name", *names)))
-    units = [f"{name}\tL1\t{name}.fq" for name in names]
-    (config / "units.tsv").write_text("".join(f"{line}\n" for line in ("sample_name\tunit_name\tfq1", *units)))
+def row_of(kind: type[Struct], **known: object) -> Struct:
+    """A row of a table of which no more is known than this."""
+    return kind(**dict.fromkeys(kind.__struct_fields__) | known)
+
+
+def tables_of(*runs: RunRow) -> Tables:
+    """The tables of a study of which no more is known than these rows of runs."""
+    empty = dict.fromkeys(("jobs", "samples", "steps", "unfinished", "records"), ())
+    return Tables(**empty, runs=runs, configurations=configurations(runs))
+
+
+def write_pool(folder: Path, samples: int | Sequence[tuple[str, str]], **config: object) -> Path:
+    """Samples S1, S2, ..., or these with their conditions, of one lane each; files that tables name are not there."""
+    every = [(f"S{number}", "") for number in range(1, samples + 1)] if isinstance(samples, int) else samples
+    heads = ("sample_name", "condition") if any(condition for _, condition in every) else ("sample_name",)
+    own = folder / "config"
+    own.mkdir(parents=True, exist_ok=True)
+    known = {"reference": {"fasta": "genome.fa"}, "known_sites": ["known.vcf"]}
+    (own / "config.yaml").write_text(yaml.safe_dump(known | config))
+    rows = [heads, *(sample[: len(heads)] for sample in every)]
+    (own / "samples.tsv").write_text("".join(f"{chr(9).join(row)}\n" for row in rows))
+    units = [f"{name}\tL1\t{name}.fq" for name, _ in every]
+    (own / "units.tsv").write_text("".join(f"{line}\n" for line in ("sample_name\tunit_name\tfq1", *units)))
     return folder

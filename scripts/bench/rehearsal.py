@@ -189,10 +189,10 @@ def foretold(rule: str, jobs: list[Job]) -> Iterator[Measurement]:
     """How far the law of the other shards is off for the deepest one, and the law with it for the others."""
     deepest = max(jobs, key=lambda job: job.gigabases / job.reference_gb)
     others = [job for job in jobs if job is not deepest]
-    ratio = Law.of(others).predict(deepest.reference_gb, deepest.gigabases).mean / deepest.cpu_s
+    ratio = Law.of(others).predict(deepest.reference_gb, deepest.gigabases).value / deepest.cpu_s
     yield Measurement(f"{rule}: the chromosome of 30x as the rest foretells it, over measured", (ratio,), decimals=2)
     every = Law.of(jobs)
-    ratios = tuple(every.predict(job.reference_gb, job.gigabases).mean / job.cpu_s for job in others)
+    ratios = tuple(every.predict(job.reference_gb, job.gigabases).value / job.cpu_s for job in others)
     yield Measurement(f"{rule}: the rest as the law of all has it, over measured", ratios, decimals=2)
 
 
@@ -208,11 +208,11 @@ def genome(found: Rehearsal) -> Iterator[Measurement]:
     """Core hours of a genome of 30x by step, and in all with the ends of its interval."""
     human = Genome(found, HUMAN_30X_GIGABASES)
     for step, seconds in human.steps.items():
-        yield Measurement(f"a genome of 30x, extrapolated: CPU hours of {step}", (seconds.mean / HOUR,), decimals=2)
+        yield Measurement(f"a genome of 30x, extrapolated: CPU hours of {step}", (seconds.value / HOUR,), decimals=2)
     if ENDS - human.steps.keys():
         return  # of a part there is no total
-    total = human.seconds.range
-    ends = [end for end in (total.low, total.mid, total.high) if end is not None]
+    total = human.seconds
+    ends = [end for end in (total.low, total.value, total.high) if end is not None]
     yield Measurement("a genome of 30x, extrapolated: CPU hours", tuple(end / HOUR for end in ends), decimals=1)
 
 

@@ -155,7 +155,7 @@ def tables() -> str:
         parts.append(f"## {name}\n\n{table(('column', 'unit', 'meaning'), rows)}")
     return page(
         "Tables of results",
-        "scripts/gpd/tables/columns.py",
+        "scripts/gpd/tables/columns.tsv",
         "`gpd throughput` and `gpd report` write these tables into `tables/` of a study, as TSV and Parquet. "
         "Each Parquet column carries its unit and its meaning.",
         *parts,

@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
-from gpd.records.ledger import Attempt, last_attempts, one_clock
-from gpd.records.run import JobNames, RunRecord
+from gpd.records.ledger import Attempt, failed_jobs, last_attempts, one_clock
+from gpd.records.run import JobNames, ProcessRecord, RunRecord
 from gpd.records.run_spec import RunSpec
 
 COHORT = "cohort"  # the owner of what all samples of a run share
@@ -33,13 +33,10 @@ OTHERS = "other rules"  # the step of a rule that has the name of a step, and is
 JOB_FAILED = 1  # Snakemake's exit code where it came to its end, and not all jobs did
 
 
-@dataclass(frozen=True)
-class Process:
-    """One Snakemake process: its working directory (that of a run's, within the run), its samples, its ledger."""
+@dataclass(frozen=True, kw_only=True)
+class Process(ProcessRecord):
+    """A Snakemake process as its run's record has it, with the attempts at its jobs."""
 
-    directory: str
-    samples: tuple[str, ...]
-    exit_code: int | None
     attempts: tuple[Attempt, ...]
 
     def path(self, name: str) -> str:
@@ -173,9 +170,8 @@ def timed(process: Process, steps: Sequence[str]) -> list[Attempt]:
 def failures(attempts: Iterable[Attempt]) -> dict[str, Attempt]:
     """By sample, or for the cohort, the first job that failed for good; the attempts are at jobs of named steps."""
     found: dict[str, Attempt] = {}
-    for attempt in last_attempts(attempts):
-        if not attempt.succeeded:
-            found.setdefault(owner(attempt), attempt)
+    for attempt in failed_jobs(attempts):
+        found.setdefault(owner(attempt), attempt)
     return found
 
 
@@ -249,10 +245,11 @@ def judge_alone(
     """
     samples = {owner(attempt) for attempt in attempts if attempt.step in steps} - {COHORT}
     done = [attempt for attempt in last_attempts(before) if attempt.succeeded]
-    process = Process(".", tuple(sorted(samples)), exit_code, (*done, *attempts))
-    own = passed([process], steps)
-    wanted = own.steps | ((frozenset(planned) | UNAVOIDABLE) & frozenset(steps))
-    return judge(process, steps, own, Passed(wanted, own.whole))
+    own = tuple(sorted(samples))
+    process = Process(directory=".", samples=own, exit_code=exit_code, attempts=(*done, *attempts))
+    went = passed([process], steps)
+    wanted = went.steps | ((frozenset(planned) | UNAVOIDABLE) & frozenset(steps))
+    return judge(process, steps, went, Passed(wanted, went.whole))
 
 
 def _is_explained(process: Process, seen: bool) -> bool:
@@ -260,8 +257,8 @@ def _is_explained(process: Process, seen: bool) -> bool:
 
     It ended well, or a sample was `seen` to be unfinished, or a job failed: any job, but it does not explain a signal.
     """
-    failed_job = any(not attempt.succeeded for attempt in last_attempts(process.attempts))
-    return process.exit_code == 0 or seen or (failed_job and process.exit_code in (JOB_FAILED, None))
+    failed = bool(failed_jobs(process.attempts))
+    return process.exit_code == 0 or seen or (failed and process.exit_code in (JOB_FAILED, None))
 
 
 def _not_finished(sample: str, process: Process, missing: Sequence[str]) -> Outcome:

@@ -1,101 +1,28 @@
 """Studies in which samples fail: for their data, or for the load; by mode, by list and by search. Runs are made up."""
 
 import json
-from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
 
 import pytest
-import yaml
-from recording import write_pool
+from made_up import PROVEN, SILENT, Lab, write_run
 
-from gpd.lab import earlier_runs, preparation, provenance, runner, single_run, study_plan
+from gpd.lab import runner, single_run
 from gpd.lab.study import StudyError
-from gpd.pipelines import PIPELINES, UNAVOIDABLE
-from gpd.records.run import RecordError, Settings
+from gpd.records.run import RecordError
 from gpd.reports.report import find
 from gpd.tables import collect
 
 pytestmark = pytest.mark.e2e  # many processes: each plan asks the workflow for its configuration
 
-BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
-PROVEN = [step for step in PIPELINES["germline"].steps if step in UNAVOIDABLE]
-SETTINGS = Settings(**dict.fromkeys(earlier_runs.MADE_WITH, "same") | {"tools": {}, "environment": {}})
-OWN = {"profile_digest": "p", "binding": {"smt": False}}
-SILENT = runner.StudyCallbacks(lambda spec, title, state: None, lambda sample, state: None, lambda spec, failed: None)
 MODES = {"shared": "compact", "independent": "none"}
 BAD = "S3"
 
 
-def attempt(sample, step, start_s, wall_s, cause=None):
-    moment = BEGIN + timedelta(seconds=start_s)
-    return {
-        **{"schema": 1, "run": "run", "rule": step, "step": step, "wildcards": {"sample": sample}, "threads": 1},
-        **{"start": moment.isoformat(), "end": (moment + timedelta(seconds=wall_s)).isoformat(), "wall_s": wall_s},
-        **{"cpu_s": 1.0, "exit_code": int(cause is not None), "cause": cause, "message": cause, "log": "log"},
-    }
-
-
-def write_spec(folder, spec, causes, makespan_s):
-    """What a run leaves: samples with a cause fail while they are mapped, the others go through all steps."""
-    processes = [(f"samples/{sample}", (sample,)) for sample in spec.samples]
-    processes = processes if spec.mode == "independent" else [(".", spec.samples)]
-    described = []
-    for directory, samples in processes:
-        place = folder / spec.name / directory
-        place.mkdir(parents=True)
-        lines = []
-        for sample in samples:
-            if cause := causes.get(sample):
-                lines.append(attempt(sample, PROVEN[0], 0, 1, cause))
-                continue
-            lines += [attempt(sample, step, at, 0) for at, step in enumerate(PROVEN[:-1])]
-            lines.append(attempt(sample, PROVEN[-1], 4, makespan_s - 4))
-        (place / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        code = int(any(sample in causes for sample in samples))
-        described.append({"directory": directory, "samples": list(samples), "exit_code": code})
-    (folder / spec.name / "spec.json").write_text(json.dumps(spec.to_dict()))
-    record = {
-        **{"schema": 1, "run": "run", "spec": spec.to_dict(), "start": BEGIN.isoformat()},
-        "end": (BEGIN + timedelta(seconds=makespan_s)).isoformat(),
-        **{"wall_s": makespan_s, "host": {"sku": "8358"}, "processes": described, "settings": asdict(SETTINGS), **OWN},
-    }
-    (folder / spec.name / "run.json").write_text(json.dumps(record))
-
-
-class Lab:
-    """A study of a pool, whose samples fail as `fails` says: a cause by sample of a run."""
-
-    def __init__(self, folder, monkeypatch):
-        self.folder, self.ran = folder, []
-        self.fails, self.room = lambda spec: {}, 2
-        monkeypatch.setattr(preparation, "prepare", lambda setup, cores, changed: None)
-        monkeypatch.setattr(single_run, "made_with", lambda spec, source: OWN)
-        monkeypatch.setattr(single_run, "run", self.run_run)
-        monkeypatch.setattr(provenance, "settings", lambda source, dictionary: SETTINGS)
-
-    def run_run(self, spec, setup, changed):
-        self.ran.append(spec.name)
-        # up to some samples at once take no longer than one, more of them do; one that fails early frees the machine
-        working = spec.n - len(self.fails(spec))
-        write_spec(setup.folder, spec, self.fails(spec), makespan_s=10.0 * max(1, working / self.room))
-
-    def plan(self, count=6, **changes):
-        pool = write_pool(self.folder / "pool", count)
-        fixed = {"name": "study", "directory": str(self.folder / "runs"), "cores": 4, "repeats": 1, "warm_up": 0}
-        pools = {"germline": {"directory": str(pool)}}
-        path = self.folder / "throughput.yaml"
-        path.write_text(yaml.safe_dump(fixed | {"pipelines": pools} | changes))
-        return study_plan.make_plan(path)
-
-    def run(self, **changes):
-        plan = self.plan(**changes)
-        runner.run(plan, SILENT)
-        return collect.collect(plan.study.folder)
-
-
 @pytest.fixture
 def lab(tmp_path, monkeypatch):
-    return Lab(tmp_path, monkeypatch)
+    """Up to two samples at once take no longer than one; one that fails early frees the machine."""
+    made = Lab(tmp_path, monkeypatch)
+    made.makespan_s = lambda spec: 10.0 * max(1, (spec.n - len(made.fails(spec))) / 2)
+    return made
 
 
 def bad_sample(spec):
@@ -150,7 +77,7 @@ def test_the_headline_is_of_runs_in_which_no_sample_failed(lab):
     """At N = 4 three of four run out of memory at once: the one that is left would be the fastest of all."""
     lab.fails = lambda spec: dict.fromkeys(spec.samples[1:], "out_of_memory") if spec.n == 4 else {}
     tables = lab.run(concurrent_samples=[1, 2, 4])
-    daily = {point.n: point.genomes_per_day.mean for point in tables.configurations}
+    daily = {point.n: point.genomes_per_day.value for point in tables.configurations}
     headline = find(tables, (), ()).headlines[0]
     assert headline.reached.startswith("N = 2 samples at once")
     assert "failed" not in headline.counts
@@ -161,7 +88,7 @@ def test_a_faster_n_with_failures_is_told_beside_the_headline(lab):
     lab.fails = lambda spec: {spec.samples[0]: "out_of_memory"} if spec.n == 6 else {}
     plan = lab.plan(concurrent_samples=[2, 6])
     for spec in plan.specs:
-        write_spec(plan.study.folder, spec, lab.fails(spec), makespan_s=10.0)
+        write_run(plan.study.folder, spec, causes=lab.fails(spec))
     reached = find(collect.collect(plan.study.folder), (), ()).headlines[0].reached
     assert reached.startswith("N = 2 samples at once")
     assert "N = 6 (shared workflow, compact binding) gave 43,200, but there 1 sample failed" in reached
@@ -172,8 +99,8 @@ def test_a_faster_n_with_failures_is_told_beside_the_headline(lab):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_search_ends_where_samples_fail_for_the_load(lab, mode):
-    lab.fails, lab.room = overload(most=2), 16
-    tables = lab.run(modes=[mode], concurrent_samples="saturation", count=8)
+    lab.fails, lab.makespan_s = overload(most=2), lambda spec: 10.0
+    tables = lab.run(modes=[mode], concurrent_samples="saturation")
     assert tried(tables) == [1, 2, 3, 4]
     assert {fault for _, fault in faults(tables)} <= {"load", None}
     assert "load" in {fault for _, fault in faults(tables)}
@@ -193,7 +120,7 @@ def test_of_a_cohort_that_a_bad_sample_keeps_from_its_end_nobody_else_is_bad(lab
     """As in joint calling: the others are not finished."""
 
     def run_run(spec, setup, changed):
-        write_spec(setup.folder, spec, bad_sample(spec), 10.0)
+        write_run(setup.folder, spec, causes=bad_sample(spec))
         if BAD in spec.samples:
             ledger = setup.folder / spec.name / "ledger.jsonl"
             lines = [line for line in ledger.read_text().splitlines() if PROVEN[-1] not in line]

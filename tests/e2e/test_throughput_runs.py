@@ -217,18 +217,6 @@ def test_a_study_at_work_is_not_run_twice(twice: Twice) -> None:
     assert "another gpd throughput run is at work here (pid " in one_line(twice.meanwhile.stderr)
 
 
-def test_other_settings_are_not_mixed_with_finished_runs(twice: Twice) -> None:
-    lab = twice.lab
-    lab.write(seed=2)
-    refused = lab.run()
-    lab.write()
-    assert refused.returncode == 2
-    line = one_line(refused.stderr)
-    assert "tuxedo-n" in line
-    assert "seed" in line
-    assert "give the study another name" in line
-
-
 def test_a_finished_study_is_left_as_it_is(twice: Twice) -> None:
     before = twice.lab.written()
     again = twice.lab.run()

@@ -210,7 +210,8 @@ def attempt(rule: str, sample: str | None, exit_code: int = 0, log: str = "", at
 
 def run_of(exit_code: int, *attempts: Attempt, samples=("A", "B"), **names) -> Run:
     record = run_record({"samples": list(samples), "pipeline": "words"}, job_names=names)
-    return Run(record, (Process(".", samples, exit_code, tuple(read_as(record, samples, attempts))),))
+    own = tuple(read_as(record, samples, attempts))
+    return Run(record, (Process(directory=".", samples=samples, exit_code=exit_code, attempts=own),))
 
 
 def causes(run: Run, *others: Run) -> dict[str, str | None]:

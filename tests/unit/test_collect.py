@@ -150,7 +150,7 @@ def test_a_point_by_hand(golden, point):
     }
     for name, (first, second) in expected.items():
         over = getattr(found, name)
-        assert over.mean == pytest.approx((first + second) / 2)
+        assert over.value == pytest.approx((first + second) / 2)
         assert over.sd == pytest.approx(abs(first - second) / sqrt(2))
         assert over.se == pytest.approx(abs(first - second) / 2)
 
@@ -158,7 +158,7 @@ def test_a_point_by_hand(golden, point):
 def test_one_repeat_has_a_mean_and_no_error(golden):
     point = row(golden.configurations, pipeline="tuxedo")
     assert point.repeats == 1
-    assert point.genomes_per_day.mean == pytest.approx(2 * DAY_S / 55.1)
+    assert point.genomes_per_day.value == pytest.approx(2 * DAY_S / 55.1)
     assert point.genomes_per_day.sd is None
     assert point.genomes_per_day.se is None
 
@@ -488,7 +488,7 @@ def test_what_run_json_does_not_know_is_empty_and_not_zero(study):
     assert {getattr(row(tables.runs), name) for name in (*missing, "cpu_s_per_gigabase", "failures")} == {None}
     assert row(tables.runs).genomes_per_day == pytest.approx(DAY_S / 20)
     point = row(tables.configurations)
-    assert (point.sku, point.gigabases_per_day.mean, point.genomes_per_day.sd) == (None, None, None)
+    assert (point.sku, point.gigabases_per_day.value, point.genomes_per_day.sd) == (None, None, None)
     collect.write(tables, study.folder / "tables")
     line = dict(zip(*map(str.split, read_tsv(study, "runs"), "\t\t"), strict=True))
     assert [line[name] for name in missing] == [""] * len(missing)

@@ -1,5 +1,7 @@
 """Columns are spelled once, with type, unit and meaning, and say in their names what they are measured in."""
 
+import csv
+
 import pytest
 
 from gpd.tables import columns
@@ -34,3 +36,14 @@ def test_what_is_repeated_has_a_mean_and_its_errors():
     for name in ("genomes_per_day", "gigabases_per_day", "makespan_s", "cpu_utilisation", "cpu_s_per_gigabase"):
         assert name in columns.names("runs")
         assert {f"{name}_mean", f"{name}_sd", f"{name}_se"} <= set(columns.names("configurations"))
+
+
+def test_no_meaning_is_left_of_a_column_that_is_gone():
+    scaling = {f"scaling-{table}": spelled for table, spelled in columns.SCALING.items()}
+    tables = {**columns.TABLES, **columns.DERIVED, **scaling}
+    there = {(table, column.name) for table, spelled in tables.items() for column in spelled}
+    with columns.MEANINGS.open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    meant = [(table, row["name"]) for row in rows for table in row["tables"].split()]
+    assert len(set(meant)) == len(meant)
+    assert not [(table, name) for table, name in meant if not {(table, name), (table, f"{name}_mean")} & there]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import recorded_studies
-from recording import run_record
+from recording import row_of, run_record
 from typer.testing import CliRunner
 
 from gpd.cli import app
@@ -81,7 +81,7 @@ def test_several_causes_are_one_text():
 
 
 def row(number, what):
-    return RunRow(**dict.fromkeys(RunRow.__struct_fields__) | {"run": f"r{number}", "disturbances": what})
+    return row_of(RunRow, run=f"r{number}", disturbances=what)
 
 
 def test_the_first_runs_are_named_and_the_others_counted():

@@ -20,7 +20,7 @@ from gpd.cli import app
 from gpd.commands import run_display
 from gpd.commands.subcommands import Terminal
 from gpd.lab import single_run
-from gpd.tables.summary import Failure
+from gpd.records.ledger import Attempt
 
 GOLDEN = recorded_studies.study()
 RUNS = ("germline-n1-shared-compact-r1", "germline-n1-shared-compact-r2")
@@ -260,7 +260,8 @@ def test_ledgers_give_no_orders_to_the_terminal(tmp_path, monkeypatch):
 
 def test_a_failure_is_shown_as_it_was_said(tmp_path):
     message = f"[mem_sam_pe] paired reads have different names: [/tmp/x] {ORDERS}"
-    failure = Failure(rule="map_and_sort", sample="S1", cause="tool_error", message=message, log="logs/[/x].log")
+    times = (None, None, None)
+    failure = Attempt("map", "map", {"sample": "S1"}, 1, *times, 1, message, "logs/[/x].log", cause="tool_error")
     with (tmp_path / "shown").open("w+", encoding="utf-8") as file:
         Terminal(file=file, width=300).print(run_display.failure_table([failure]))
         file.seek(0)

@@ -235,10 +235,10 @@ def test_an_empty_ledger_has_no_rows(write):
 def test_times_that_are_not_known_are_left_out_of_a_run(write):
     run = write(record(1, 5, 10), killed(2), killed(3, start=None, cpus=None), record(2, 20, 30, attempt=2))
     summary = summarize(read_ledger(run / "ledger.jsonl"), ["map_and_sort"])
-    assert summary.steps[0].summed_s == {"S1": 5.0, "S2": 10.0}
+    assert summary.steps["map_and_sort"] == {"S1": 5.0, "S2": 10.0}
     assert summary.makespan_s == 30
     assert summary.succeeded == ("S1", "S2")
-    assert [failure.sample for failure in summary.failures] == ["S3"]
+    assert [failure.owner for failure in summary.failures] == ["S3"]
 
 
 def test_a_run_of_which_no_end_is_known_has_no_makespan(write):

@@ -71,7 +71,7 @@ def test_a_study_draws_none_that_is_left_out_and_its_runs_do_not_name_them(folde
     (folder / "config/config.yaml").write_text(yaml.safe_dump(configured(leave_out=["S2"])))
     source = pool.read_source(folder, folder / "config/config.yaml")
     assert [member.name for member in source.members] == ["S1", "S3"]
-    pool.lay_out(source, ["S1"], tmp_path / "run")
+    source.lay_out(["S1"], tmp_path / "run")
     assert yaml.safe_load((tmp_path / "run/config/config.yaml").read_text())["leave_out"] == []
     plain = pool.settings_without_paths(source.config)
     assert pool.settings_without_paths({**source.config, "leave_out": [], "failed_samples": "drop"}) == plain

@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 import recorded_studies
 
-from gpd.machines.topology import Core as Told
 from gpd.node import plan
 from gpd.records.host import Cache, Host, NumaNode
 from gpd.records.node import Core, block_of, nearest
@@ -13,7 +12,7 @@ from gpd.records.node import Core, block_of, nearest
 synthetic = recorded_studies.script("nodes")
 
 PLENTY_MIB = 1024.0 * 1024
-TWO = [Told((0,), 0, 0, 0), Told((1,), 0, 0, 0)]
+TWO = [Core((0,), 0, 0, 0), Core((1,), 0, 0, 0)]
 TWO_HOST = Host(l3=(Cache("0-1", 260.0),), numa=(NumaNode(0, "0-1", 24_000.0),))
 
 
@@ -65,14 +64,14 @@ def test_an_unknown_cache_is_not_taken_for_none():
 
 
 def test_a_level_that_is_not_told_is_named():
-    told = [Told((0,), -1, 0, 0), Told((1,), -1, 0, 0)]
+    told = [Core((0,), None, 0, 0), Core((1,), None, 0, 0)]
     made = plan.make(told, Host(), PLENTY_MIB)
     assert made.unknown == ("l3",)
     assert "l3" not in places(made)
 
 
 def test_where_some_cpus_may_not_be_used_the_fullest_group_stands_for_its_level():
-    told = [Told((1,), 0, 0, 0), Told((2,), 1, 0, 0), Told((3,), 1, 0, 0)]
+    told = [Core((1,), 0, 0, 0), Core((2,), 1, 0, 0), Core((3,), 1, 0, 0)]
     found = places(plan.make(told, Host(), PLENTY_MIB))
     assert found["l3"].cpus == {2, 3}
     assert found["core"].cpus == {1}

@@ -77,7 +77,7 @@ def test_a_later_versions_keys_are_passed_over(changed):
         (lambda told: told["host"].update(kernel="\x1b[31mred"), "kernel"),
         (lambda told: told["host"].update(hostname="x" * 301), "hostname"),
         (lambda told: told["host"].update(numa=[{"node": 0, "cpus": "0"}] * 4097), "numa"),
-        (lambda told: told["test_bed"].update(nps="four"), "nps"),
+        (lambda told: told["test_bed"].update(channels="four"), "channels"),
         (lambda told: told.pop("host"), "host"),
     ],
 )

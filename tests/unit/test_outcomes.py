@@ -32,7 +32,7 @@ def done(owner, *steps):
 
 def judged(exit_code, *attempts, samples=("A", "B"), known=None):
     """Each sample with None for success, else its cause: by the tables' way, and the same samples by the summary's."""
-    process = Process(".", samples, exit_code, attempts)
+    process = Process(directory=".", samples=samples, exit_code=exit_code, attempts=attempts)
     run = Run(run_record({"samples": list(samples)}), (process,))
     found = outcomes(run, known or passed([process], GERMLINE))
     if known is None:
@@ -157,6 +157,8 @@ def test_a_job_that_failed_for_good_fails_its_sample_whatever_else_happened(atte
 
 
 def test_the_judge_of_a_process_is_that_of_a_run():
-    process = Process("samples/A", ("A",), JOB_FAILED, (*WHOLE_A, attempt("qc", "A", 1)))
+    process = Process(
+        directory="samples/A", samples=("A",), exit_code=JOB_FAILED, attempts=(*WHOLE_A, attempt("qc", "A", 1))
+    )
     own = passed([process], GERMLINE)
     assert [one.cause for one in judge(process, GERMLINE, own, own)] == [None]

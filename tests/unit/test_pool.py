@@ -60,7 +60,7 @@ def test_a_sample_is_what_the_sheets_say_of_it_beside_names_and_files(folder):
 
 def test_a_run_of_some_samples_is_laid_out_with_their_rows_alone(folder, tmp_path):
     target = tmp_path / "run"
-    pool.lay_out(read(folder), ["S2"], target, scatter="none")
+    read(folder).lay_out(["S2"], target, scatter="none")
     config = yaml.safe_load((target / "config/config.yaml").read_text())
     assert (config["samples"], config["scatter"]) == ("config/samples.tsv", "none")
     assert (target / "config/samples.tsv").read_text() == "sample_name\tcondition\tsex\nS2\t\t\n"

@@ -26,7 +26,7 @@ from gpd.records.run_spec import CurveKey
 from gpd.reports import looks, report, study_figures
 from gpd.reports.page import HTML
 from gpd.reports.report import find
-from gpd.statistics.estimates import Estimate
+from gpd.statistics.estimates import Estimate, estimate
 from gpd.tables import collect
 from gpd.text import formats
 from gpd.text.cpu_lists import parse_cpus
@@ -171,14 +171,14 @@ def test_samples_of_rna_are_no_genomes(findings):
 
 @pytest.mark.deep
 def test_where_no_sample_succeeded_there_is_no_best(golden):
-    points = changed(golden.configurations, {}, genomes_per_day=Estimate(2, 0.0, 0.0, 0.0))
+    points = changed(golden.configurations, {}, genomes_per_day=estimate([0, 0]))
     assert find(replace(golden, configurations=points), (), ()).headlines[0].best.text == "none"
 
 
 def test_headline_saturation_point_and_comparison_have_one_best_n(golden):
     """N = 2 gives 1% more than N = 1, which is within its noise: N = 1 is as good, and the smallest."""
-    points = changed(golden.configurations, {"n": 1}, genomes_per_day=Estimate(5, 1000.0, 30.0, 13.4))
-    points = changed(points, {"n": 2}, genomes_per_day=Estimate(5, 1010.0, 30.0, 13.4))
+    points = changed(golden.configurations, {"n": 1}, genomes_per_day=Estimate(1000.0, n=5, se=13.4))
+    points = changed(points, {"n": 2}, genomes_per_day=Estimate(1010.0, n=5, se=13.4))
     found = find(only(replace(golden, configurations=points), pipeline="germline", mode="shared"), (), ())
     assert found.headlines[0].reached.startswith("N = 1 samples at once")
     assert found.headlines[0].reached.endswith(" gave 1,010, which is within the noise.")

@@ -19,7 +19,7 @@ from gpd.records.run import RecordError
 from gpd.reports.page import render
 from gpd.scaling import page, profiles, results
 from gpd.scaling.profiles import SINGLE, THROUGHPUT
-from gpd.statistics.estimates import Estimate, estimate
+from gpd.statistics.estimates import Estimate, by_student
 from gpd.tables import columns
 from gpd.tables.columns import ScalingConfiguration
 
@@ -82,7 +82,7 @@ def test_a_point_is_its_repeats_without_warm_ups(golden):
     runs = [run for run in rows(golden.runs, **MAPPING, occupancy="full", threads=4) if not run.warm_up]
     times = [run.step_s for run in runs]
     assert point.repeats == len(runs) == 2
-    assert point.step_s.mean == pytest.approx(mean(times))
+    assert point.step_s.value == pytest.approx(mean(times))
     assert point.step_s.sd == pytest.approx(stdev(times))
     assert point.step_s.se == pytest.approx(stdev(times) / math.sqrt(2))
     warm_ups = [run for run in golden.runs if run.warm_up]
@@ -92,7 +92,7 @@ def test_a_point_is_its_repeats_without_warm_ups(golden):
 
 def test_efficiency_is_that_of_one_thread_over_as_many(golden):
     one, four = (row(golden.configurations, **MAPPING, occupancy="alone", threads=threads) for threads in (1, 4))
-    assert four.efficiency == pytest.approx(one.step_s.mean / 4 / four.step_s.mean)
+    assert four.efficiency == pytest.approx(one.step_s.value / 4 / four.step_s.value)
     assert four.efficiency_low < four.efficiency < four.efficiency_high
     assert (one.efficiency, one.efficiency_low) == (1.0, None)
     assert row(golden.configurations, **MAPPING, occupancy="full", threads=4).efficiency is None, (
@@ -209,7 +209,8 @@ def test_parquet_says_what_each_column_is(golden, tmp_path):
 
 def point(threads, value, se=None, step="map_and_sort", goal=THROUGHPUT):
     names = ("step_s", "makespan_s", "steps_per_hour", "cpu_s")
-    figures = dict.fromkeys(names, estimate(())) | {goal.column: Estimate(3, value, None, se)}
+    measured = Estimate(value, n=3) if value is None or se is None else by_student(value, se, 3)
+    figures = dict.fromkeys(names, Estimate()) | {goal.column: measured}
     unknown = dict.fromkeys(("efficiency", "efficiency_low", "efficiency_high", "peak_rss_mib", "peak_memory_mib"))
     fixed = {"pipeline": "germline", "step": step, "binding": "compact", "scatter": "none", "occupancy": goal.occupancy}
     counts = {"threads": threads, "copies": 16 // threads, "repeats": 3}
@@ -239,9 +240,9 @@ def test_the_best_thread_count_is_the_least_within_the_standard_error(figures, t
 def test_what_is_chosen_is_never_beaten_by_more_than_the_error(figures):
     points = [point(2**at, *figure) for at, figure in enumerate(figures)]
     chosen = profiles.best(points, THROUGHPUT)
-    top = max(points, key=lambda one: one.steps_per_hour.mean)
+    top = max(points, key=lambda one: one.steps_per_hour.value)
     error = math.hypot(top.steps_per_hour.se, chosen.steps_per_hour.se)
-    assert chosen is top or top.steps_per_hour.mean - chosen.steps_per_hour.mean <= error
+    assert chosen is top or top.steps_per_hour.value - chosen.steps_per_hour.value <= error
 
 
 def test_nothing_is_chosen_where_nothing_was_measured():

@@ -22,7 +22,8 @@ from gpd.lab import disk, page_cache, preparation, provenance, single_run
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import REFERENCE, Setup, StudyRunError
-from gpd.machines.topology import Core, Layout, Policy
+from gpd.machines.topology import Layout, Policy
+from gpd.records.node import Core
 from gpd.records.run import Settings, read_run
 from gpd.records.run_spec import RunSpec, StepCopies
 from gpd.records.study import read_starts
@@ -271,7 +272,7 @@ def test_a_run_without_a_single_job_is_a_fault_and_leaves_no_record(spec, setup,
 
 def test_a_run_that_says_nothing_is_a_fault_with_its_exit_code(spec, setup, snakemake):
     snakemake("AT_START", "os._exit(7)")
-    with pytest.raises(StudyRunError, match="Snakemake ended with exit code 7 and printed nothing"):
+    with pytest.raises(StudyRunError, match="Snakemake ended with exit code 7 and printed no reason"):
         run(spec, setup)
 
 

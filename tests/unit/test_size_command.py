@@ -16,10 +16,10 @@ from gpd.cli import app
 from gpd.commands import size_display
 from gpd.errors import GpdError
 from gpd.sizing import cost, published, study
-from gpd.sizing.machine import Machine, Measured, Range
+from gpd.sizing.machine import Machine, Measured, above_zero
 from gpd.sizing.nodes_needed import GIGABASES_PER_X, Demand, size
 from gpd.sizing.quantities import quantities
-from gpd.statistics.estimates import estimate
+from gpd.statistics.estimates import Estimate, estimate
 from gpd.tables import collect
 
 STUDY = recorded_studies.study()
@@ -47,7 +47,7 @@ def values(sizing):
 def made_up(*gigabases_a_day, **fields):
     """A machine of 4 cores on which N = 1, 2, ... samples of a whole genome came to these."""
     measured = tuple(
-        Measured(n, 93.0, Range(each, 0.9 * each, 1.1 * each)) for n, each in enumerate(gigabases_a_day, 1)
+        Measured(n, 93.0, Estimate(each, 0.9 * each, 1.1 * each)) for n, each in enumerate(gigabases_a_day, 1)
     )
     return Machine("made up", "study", (), 4, measured, **fields)
 
@@ -62,7 +62,7 @@ def test_it_says_what_follows_from_published_hours():
     """8358: 14 samples of 53x in 49.86 h."""
     (found,) = json.loads(shown("--genomes", "200/week", "--published", "8358", "--nodes", "4", "--json"))["machines"]
     assert found["name"] == "published:8358"
-    told = {key: quantity["value"]["mid"] for key, quantity in found["quantities"].items() if quantity["value"]}
+    told = {key: quantity["value"] for key, quantity in found["quantities"].items() if quantity["value"] is not None}
     hours = 49.86 * 30 / 53
     assert (told["n"], told["nodes_counted"], told["nodes"]) == (14, 4, 3)
     assert told["makespan"] == pytest.approx(hours)
@@ -95,14 +95,14 @@ def test_report_and_size_have_the_same_figures_for_the_same_n(tmp_path):
     for one in measured:
         for metric, found in (("gigabases_per_day", one.gigabases_per_day), ("cpu_utilisation", one.cpu_utilisation)):
             row = reported.loc[(one.n, metric)]
-            assert found.mid == pytest.approx(row["mean"], rel=1e-9)
+            assert found.value == pytest.approx(row["mean"], rel=1e-9)
             assert (found.low is None) is bool(np.isnan(row["low"]))
             if found.low is not None:
                 assert (found.low, found.high) == pytest.approx((row["low"], row["high"]), rel=1e-9)
     asked = ["--genomes", "1", "--depth", str(DEPTH), "--study", str(folder), "--json"]
     (told,) = json.loads(shown(*asked))["machines"]
-    n = told["quantities"]["n"]["value"]["mid"]
-    assert told["quantities"]["gigabases_per_day"]["value"]["mid"] == pytest.approx(
+    n = told["quantities"]["n"]["value"]
+    assert told["quantities"]["gigabases_per_day"]["value"] == pytest.approx(
         reported.loc[(n, "gigabases_per_day"), "mean"], rel=1e-9
     )
 
@@ -121,10 +121,10 @@ def test_it_says_what_a_study_measured(recorded):
     found = needed(recorded, depth=DEPTH)
     assert found.n == 2
     daily = estimate(row.gigabases_per_day for row in rows).times(1 / DEPTH / GIGABASES_PER_X)
-    assert found.genomes_per_day.mid == pytest.approx(daily.mean)
-    assert (found.genomes_per_day.low, found.genomes_per_day.high) == pytest.approx(daily.interval())
-    assert values(found)["cpu_utilisation"].mid == pytest.approx(0.97, abs=0.03)
-    assert values(found)["memory"].mid == pytest.approx(max(row.peak_memory_mib for row in rows) / 1024)
+    assert found.genomes_per_day.value == pytest.approx(daily.value)
+    assert (found.genomes_per_day.low, found.genomes_per_day.high) == pytest.approx((daily.low, daily.high))
+    assert values(found)["cpu_utilisation"].value == pytest.approx(0.97, abs=0.03)
+    assert values(found)["memory"].value == pytest.approx(max(row.peak_memory_mib for row in rows) / 1024)
 
 
 def test_of_a_study_of_small_samples_a_genome_is_not_known_and_it_says_what_to_measure():
@@ -143,10 +143,10 @@ def test_small_samples_answer_for_a_genome_where_that_is_asked_for_and_every_pla
     assert "EXTRAPOLATED from 0.04" in text
     (found,) = json.loads(shown(*options, "--json"))["machines"]
     assert found["extrapolated"] is True
-    told = {key: quantity["value"] for key, quantity in found["quantities"].items()}
-    assert told["genomes_per_day"]["low"] is told["memory"] is None
-    daily = next(one.gigabases_per_day.mid for one in recorded.measured if one.n == told["n"]["mid"])
-    assert told["genomes_per_day"]["mid"] == pytest.approx(daily / 93)
+    told = found["quantities"]
+    assert told["genomes_per_day"]["low"] is told["memory"]["value"] is None
+    daily = next(one.gigabases_per_day.value for one in recorded.measured if one.n == told["n"]["value"])
+    assert told["genomes_per_day"]["value"] == pytest.approx(daily / 93)
     page = size_display.to_html([size(Demand(200, 30), recorded, extrapolate=True)], ())
     assert "first: EXTRAPOLATED from" in page
 
@@ -221,7 +221,7 @@ def test_counters_over_the_runs_come_before_all_but_what_is_given(recorded):
     assert [one.watts for one in found.measured] == [None, pytest.approx(100)]
     counted = needed(replace(found, watts=280), depth=DEPTH)
     assert counted.power.source == "counters of packages and memory over the runs (RAPL)"
-    assert values(counted)["kwh"].mid == pytest.approx(0.1 * counted.makespan_h.mid / 2)
+    assert values(counted)["kwh"].value == pytest.approx(0.1 * counted.makespan_h.value / 2)
     assert needed(replace(found, watts=280), 500, depth=DEPTH).power.watts == 500
     assert needed(replace(recorded, watts=280), depth=DEPTH).power.watts == 280
     assert needed(recorded, depth=DEPTH).power is None
@@ -229,21 +229,21 @@ def test_counters_over_the_runs_come_before_all_but_what_is_given(recorded):
 
 def test_nodes_energy_and_money_follow_from_the_makespan(machines):
     found = needed(machines["8358"], 1000, 5.0)
-    told, makespan_h = values(found), found.makespan_h.mid
+    told, makespan_h = values(found), found.makespan_h.value
     assert found.n == 14
-    assert told["kwh"].mid == pytest.approx(makespan_h / 14)
-    assert told["cost"].mid == pytest.approx(5 * makespan_h / 14)
-    assert told["cost_per_week"].mid == pytest.approx(200 * 5 * makespan_h / 14)
-    assert told["core_hours"].mid == pytest.approx(64 * makespan_h / 14)
-    assert found.nodes.low <= found.nodes.mid <= found.nodes.high
-    assert found.nodes.mid == -(-200 // (7 * found.genomes_per_day.mid))
+    assert told["kwh"].value == pytest.approx(makespan_h / 14)
+    assert told["cost"].value == pytest.approx(5 * makespan_h / 14)
+    assert told["cost_per_week"].value == pytest.approx(200 * 5 * makespan_h / 14)
+    assert told["core_hours"].value == pytest.approx(64 * makespan_h / 14)
+    assert found.nodes.low <= found.nodes.value <= found.nodes.high
+    assert found.nodes.value == -(-200 // (7 * found.genomes_per_day.value))
 
 
 def test_whole_nodes_cost_what_they_are_idle_too():
     """One node of 10 h a batch of one genome: all 168 hours of a week."""
     told = values(needed(made_up(93 * 2.4), price=2.0, genomes_per_week=12, nodes=1))
-    assert told["cost"].mid == pytest.approx(20)
-    assert told["cost_per_week_whole_nodes"] == Range(336)
+    assert told["cost"].value == pytest.approx(20)
+    assert told["cost_per_week_whole_nodes"] == Estimate(336)
     assert "cost" not in values(needed(made_up(93 * 2.4)))
 
 
@@ -261,7 +261,7 @@ def test_a_deadline_holds_for_the_upper_end_of_the_interval():
     machine = made_up(93 * 24 / 10)  # 10 h, 9.1 to 11.1
     assert needed(machine, deadline_h=11.2).within
     assert not needed(machine, deadline_h=11).within
-    once = replace(machine, measured=(replace(machine.measured[0], gigabases_per_day=Range(93 * 24 / 10)),))
+    once = replace(machine, measured=(replace(machine.measured[0], gigabases_per_day=Estimate(93 * 24 / 10)),))
     note = "deadline: N = 1 has no interval, so how much longer a batch may take is not known"
     assert note in needed(once, deadline_h=11).remarks
     assert note not in [*needed(machine, deadline_h=11).remarks, *needed(once).remarks]
@@ -289,7 +289,7 @@ def test_an_n_at_which_jobs_ask_for_more_memory_than_there_is_is_not_recommended
     asking = [replace(one, memory_mib=900.0, declared_mib=2000.0 * one.n) for one in machine.measured]
     full = replace(machine, memory_mib=4096, measured=tuple(asking))
     found = needed(full)
-    assert (found.n, values(found)["declared_memory"]) == (2, Range(4000 / 1024))
+    assert (found.n, values(found)["declared_memory"]) == (2, Estimate(4000 / 1024))
     assert found.limit == "memory: at N = 3, which gives most, jobs that run at once ask for more than there is"
     assert "memory: those that ran at once had asked for 98% of it" in found.remarks
     assert needed(replace(full, memory_mib=8192)).n == 3
@@ -312,18 +312,12 @@ def test_what_is_not_known_is_null_and_never_zero(machines):
         assert told[name]["value"] is None, name
 
 
-def test_a_range_divided_has_its_ends_turned_and_half_nodes_are_whole():
-    assert Range(2, 1, 4).over(8) == Range(4, 2, 8)
-    assert Range(2, 1.1, 2.2).up() == Range(2, 2, 3)
-    assert Range(2).over(8) == Range(4)
-
-
-def test_a_range_is_the_t_interval_of_repeats_and_one_that_reaches_zero_tells_nothing():
+def test_an_interval_that_reaches_zero_tells_nothing():
     """Students t of 2 degrees of freedom: 4.303."""
-    found = Range.of(estimate([9, 10, 11]))
+    found = above_zero(estimate([9, 10, 11]))
     assert (found.low, found.high) == pytest.approx((10 - 4.303 / 3**0.5, 10 + 4.303 / 3**0.5), rel=1e-4)
-    assert Range.of(estimate([10])) == Range(10)
-    assert Range.of(estimate([1, 19])) == Range(10)
+    wide = above_zero(estimate([1, 19]))
+    assert (wide.value, wide.low, wide.high) == (10, None, None)
 
 
 # ---- pages ---------------------------------------------------------------------------------------------------------

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
+from recording import row_of, tables_of
 
 from gpd.errors import GpdError
 from gpd.published import curves
 from gpd.sizing import published, study
 from gpd.sizing.nodes_needed import GIGABASES_PER_X, Demand, size
-from gpd.tables import collect
 from gpd.tables.columns import RunRow
-from gpd.tables.rows import configurations
 
 RUNS = pd.read_csv(ROOT / "tests" / "golden" / "sizes" / "runs.tsv", sep="\t")
 CURVES = curves.curves()
@@ -25,11 +24,8 @@ def machine(name, rows):
     daily = 86400 * rows["gigabases"] / rows["makespan_s"]
     runs = rows.assign(study=name, starts=1, gigabases_per_day=daily)
     runs = runs.astype(object).where(runs.notna(), None).to_dict("records")
-    unknown = dict.fromkeys(RunRow.__struct_fields__)
-    typed = [RunRow(**unknown | {key: value for key, value in row.items() if key in unknown}) for row in runs]
-    empty = dict.fromkeys(("jobs", "samples", "steps"), ())
-    pooled = configurations(typed)
-    return study.machine(name, collect.Tables(**empty, runs=typed, configurations=pooled, unfinished=(), records=()))
+    known = [{key: value for key, value in row.items() if key in RunRow.__struct_fields__} for row in runs]
+    return study.machine(name, tables_of(*(row_of(RunRow, **row) for row in known)))
 
 
 def of(what):
@@ -41,7 +37,7 @@ def of_size(mb, rounds):
 
 
 def daily(of_machine):
-    return {one.n: one.gigabases_per_day.mid for one in of_machine.measured}
+    return {one.n: one.gigabases_per_day.value for one in of_machine.measured}
 
 
 def without(pairs, at):

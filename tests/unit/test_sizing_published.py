@@ -21,8 +21,8 @@ def test_a_machine_has_the_n_that_ran_without_failures(machines):
 
 def test_its_figures_are_those_that_follow_from_the_printed_hours(machines):
     one = machines["8358"].measured[-1]
-    assert one.gigabases_per_day.mid == pytest.approx(24 * 14 * GIGABASES_A_SAMPLE / 49.86)
-    assert one.gigabases_per_day.low < one.gigabases_per_day.mid < one.gigabases_per_day.high
+    assert one.gigabases_per_day.value == pytest.approx(24 * 14 * GIGABASES_A_SAMPLE / 49.86)
+    assert one.gigabases_per_day.low < one.gigabases_per_day.value < one.gigabases_per_day.high
     assert (one.gigabases, one.memory_mib, one.cpu_utilisation) == (GIGABASES_A_SAMPLE, None, None)
 
 

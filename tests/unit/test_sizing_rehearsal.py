@@ -37,7 +37,7 @@ def record(jobs, **others):
 def test_terms_that_made_the_jobs_come_out():
     law = Law.of([caller(*size) for size in SIZES])
     assert law.terms == pytest.approx([START, OF_REFERENCE, OF_READS])
-    assert law.predict(3.0, 93.0).mean == pytest.approx(START + 3 * OF_REFERENCE + 93 * OF_READS)
+    assert law.predict(3.0, 93.0).value == pytest.approx(START + 3 * OF_REFERENCE + 93 * OF_READS)
 
 
 def test_the_interval_holds_the_truth_as_often_as_it_says(figure):
@@ -46,7 +46,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(figure):
     jobs = [caller(*size) for size in SIZES]
     for _ in range(tries):
         noisy = [msgspec.structs.replace(job, cpu_s=job.cpu_s + rng.normal(0, 30)) for job in jobs]
-        found = Law.of(noisy).predict(3.0, 93.0).range
+        found = Law.of(noisy).predict(3.0, 93.0)
         held += found.low <= truth <= found.high
     figure(f"95% intervals of a law that held the truth: {held / tries:.0%} of {tries}")
     assert 0.92 <= held / tries <= 0.98
@@ -61,8 +61,8 @@ def test_jobs_of_whole_samples_have_no_term_of_their_own_for_the_reference():
 
 def test_as_many_terms_as_jobs_leave_no_interval():
     jobs = [Job("depth", "depth", 3.0, 5 + gb, 1.0, "S1", gigabases=gb) for gb in (2.2, 0.3)]
-    found = Law.of(jobs).predict(3.0, 93.0).range
-    assert (found.mid, found.low, found.high) == (pytest.approx(98), None, None)
+    found = Law.of(jobs).predict(3.0, 93.0)
+    assert (found.value, found.low, found.high) == (pytest.approx(98), None, None)
 
 
 def test_no_term_is_below_zero():
@@ -76,8 +76,8 @@ def test_a_genome_has_its_own_jobs_and_a_share_of_what_samples_have_in_common():
     jobs += [Job("reference", "bwa_index", 3.0, 5000.0, 1.0)]  # once, whatever samples come
     steps = Genome(record(jobs), 93.0).steps
     assert steps.keys() == {"haplotype_caller", "genotype_gvcfs"}
-    assert steps["genotype_gvcfs"].mean == pytest.approx(2 * 60 / 3)
-    assert Genome(record(jobs), 93.0).seconds.mean == pytest.approx(sum(each.mean for each in steps.values()))
+    assert steps["genotype_gvcfs"].value == pytest.approx(2 * 60 / 3)
+    assert Genome(record(jobs), 93.0).seconds.value == pytest.approx(sum(each.value for each in steps.values()))
 
 
 def test_size_answers_for_any_depth_and_says_that_it_extrapolates(tmp_path):
@@ -87,9 +87,9 @@ def test_size_answers_for_any_depth_and_says_that_it_extrapolates(tmp_path):
     words = ["size", "--genomes", "7/week", "--rehearsal", str(path)]
     done = CliRunner().invoke(app, [*words, "--json"])
     assert done.exit_code == 0, done.output
-    seconds = Genome(rehearsal.read(path), 93.0).seconds.range
-    answer = json.loads(done.output)["machines"][0]["quantities"]["genomes_per_day"]["value"]
-    assert answer["mid"] == pytest.approx(2 * 86400 / seconds.mid)
+    seconds = Genome(rehearsal.read(path), 93.0).seconds
+    answer = json.loads(done.output)["machines"][0]["quantities"]["genomes_per_day"]
+    assert answer["value"] == pytest.approx(2 * 86400 / seconds.value)
     assert answer["low"] == pytest.approx(2 * 86400 / seconds.high)
     done = CliRunner().invoke(app, words)
     assert "EXTRAPOLATED from 0.300 to 2.20 Gb a sample" in " ".join(done.output.split())
@@ -129,15 +129,15 @@ def test_shards_with_reads_spread_evenly_do_not_tell_what_reads_take():
 
 def test_a_part_whose_error_nobody_knows_leaves_the_whole_without_an_interval():
     noisy = [caller(*size, noise=noise) for size, noise in zip(SIZES, (1, 1.01) * 3, strict=True)]
-    assert Genome(record(noisy), 93.0).seconds.range.low is not None
+    assert Genome(record(noisy), 93.0).seconds.low is not None
     both = Genome(record([*noisy, *mapping(2.2, 0.3)]), 93.0).seconds
-    assert (both.range.low, both.range.high) == (None, None)
-    assert both.mean == pytest.approx(Genome(record(noisy), 93.0).seconds.mean + 30 + 400 * 93)
+    assert (both.low, both.high) == (None, None)
+    assert both.value == pytest.approx(Genome(record(noisy), 93.0).seconds.value + 30 + 400 * 93)
 
 
 def test_a_sample_has_as_many_starts_as_it_had_shards():
     jobs = [caller(*size) for size in SIZES]
-    found = Genome(record(jobs), 93.0).seconds.mean
+    found = Genome(record(jobs), 93.0).seconds.value
     assert found == pytest.approx(len(SIZES) * START + 3 * OF_REFERENCE + 93 * OF_READS)
 
 

@@ -4,14 +4,13 @@ from statistics import median
 
 import pytest
 import recorded_studies
+from recording import row_of, tables_of
 
 from gpd.errors import GpdError
 from gpd.records import node
 from gpd.records.host import Host
 from gpd.sizing import study
-from gpd.tables.collect import Tables
 from gpd.tables.columns import RunRow
-from gpd.tables.rows import configurations
 
 KNOWN = {
     "pipeline": "germline",
@@ -33,19 +32,17 @@ KNOWN = {
 
 def spec(n, gigabases_per_day=10.0, **changed):
     known = KNOWN | {"n": n, "gigabases": 5.0 * n, "gigabases_per_day": gigabases_per_day, "succeeded": n} | changed
-    return RunRow(**dict.fromkeys(RunRow.__struct_fields__) | known)
+    return row_of(RunRow, **known)
 
 
 def machine(*specs):
-    empty = dict.fromkeys(("jobs", "samples", "steps"), ())
-    pooled = configurations(specs)
-    return study.machine("made up", Tables(**empty, runs=specs, configurations=pooled, unfinished=(), records=()))
+    return study.machine("made up", tables_of(*specs))
 
 
 def test_repeats_of_an_n_have_a_mean_and_an_interval_and_a_single_run_has_none():
     one, two = machine(spec(1), spec(2, 19.0), spec(2, 21.0, peak_memory_mib=300.0)).measured
-    assert (one.n, one.gigabases, one.gigabases_per_day.mid, one.gigabases_per_day.low) == (1, 5, 10, None)
-    assert (two.n, two.gigabases_per_day.mid, two.memory_mib) == (2, 20, 300)
+    assert (one.n, one.gigabases, one.gigabases_per_day.value, one.gigabases_per_day.low) == (1, 5, 10, None)
+    assert (two.n, two.gigabases_per_day.value, two.memory_mib) == (2, 20, 300)
     assert 0 < two.gigabases_per_day.low < 19 < 21 < two.gigabases_per_day.high
     assert any("N = 1 ran once" in note for note in machine(spec(1), spec(2), spec(2)).notes)
 
@@ -73,7 +70,7 @@ def test_runs_are_of_one_machine_and_one_way_of_running():
     others = [spec(n, mode="independent") for n in (1, 2, 4)]
     slower = spec(1, 7.0, sku="another")
     found = machine(spec(1), spec(2), slower, *others, spec(8, counted=False))
-    assert [(one.n, one.gigabases_per_day.mid) for one in found.measured] == [(1, 10), (2, 10)]
+    assert [(one.n, one.gigabases_per_day.value) for one in found.measured] == [(1, 10), (2, 10)]
     assert found.skus == ("made up",)
     with pytest.raises(GpdError, match="no batch of the germline pipeline on one machine has a sample"):
         machine(spec(2, pipeline="tuxedo"))

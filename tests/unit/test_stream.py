@@ -52,18 +52,18 @@ def ended(*moments, succeeded=True):
 def test_a_rate_is_of_what_succeeds_and_ends_in_the_window_and_its_interval_of_batches():
     window = Window(100, 200)
     found = stream.daily([*ended(100, 110, 120, 160, 200, 201), *ended(150, succeeded=False)], window, n=2)
-    assert found.mean == pytest.approx(86400 * 4 / 100)
+    assert found.value == pytest.approx(86400 * 4 / 100)
     # two batches of 50 s: 110 and 120; 160 and 200
     assert (found.n, found.sd) == (2, 0)
     uneven = stream.daily(ended(110, 120, 130, 160), window, n=2)
-    assert uneven.mean == found.mean and uneven.sd == pytest.approx(86400 / 50 * 2**0.5)
-    assert uneven.half_width() == pytest.approx(12.7062 * 86400 / 50, rel=1e-4)
+    assert uneven.value == found.value and uneven.sd == pytest.approx(86400 / 50 * 2**0.5)
+    assert uneven.half_width == pytest.approx(12.7062 * 86400 / 50, rel=1e-4)
 
 
 def test_so_few_completions_have_no_interval():
     few = stream.daily(ended(110, 120, 130), Window(100, 200), n=2)
-    assert (few.mean, few.n, few.interval()) == (86400 * 3 / 100, 1, None)
-    assert stream.daily([], Window(100, 200), n=2).mean == 0
+    assert (few.value, few.n, few.half_width) == (86400 * 3 / 100, 1, None)
+    assert stream.daily([], Window(100, 200), n=2).value == 0
 
 
 def test_no_more_batches_than_help():

@@ -3,78 +3,45 @@
 import csv
 import io
 import json
-from datetime import datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
 import yaml
+from made_up import BEGIN, Lab, write_run
 from recording import write_pool
 from rich.console import Console
 from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.commands import report, throughput_display
-from gpd.lab import preparation, provenance, single_run, study_plan, study_state
+from gpd.lab import preparation, single_run, study_plan, study_state
 from gpd.lab import study as study_of_runs
 from gpd.lab.study import StudyError
 from gpd.lab.study_file import read_study
 from gpd.lab.study_state import StudyPlan, StudyState
-from gpd.records.run import Settings
 from gpd.records.study import Pool, Sample, Study, read_study_record
 from gpd.statistics.saturation import Observation
 from gpd.tables.collect import CollectError
 
 pytestmark = pytest.mark.usefixtures("drawn_once")
 
-BEGIN = "2026-11-20T12:00:00Z"
-END = "2026-11-20T12:00:10Z"
+WALL_S = 60.0  # of each run
 
 
 @pytest.fixture
-def study(tmp_path):
-    """Write the settings of a study of four samples on two cores, with changes; its file."""
-    pool = write_pool(tmp_path / "pool", 4)
-    fixed = {
-        **{"name": "first", "directory": str(tmp_path / "runs"), "cores": 2, "repeats": 2, "warm_up": 0},
-        "pipelines": {"germline": {"directory": str(pool)}},
-        "concurrent_samples": [1, 4],
-    }
-
-    def write(**changes):
-        path = tmp_path / "throughput.yaml"
-        path.write_text(yaml.safe_dump(fixed | changes))
-        return path
-
-    return write
-
-
-def write_spec(folder, spec, digest="d", wall_s=60.0, took_s=10):
-    place, end = folder / spec.name, END.replace("10Z", f"{took_s}Z")
-    place.mkdir(parents=True)
-    lines = [
-        {
-            **{"schema": 1, "run": "run", "rule": "haplotype_caller", "step": "haplotype_caller"},
-            **{"wildcards": {"sample": sample}, "threads": 1, "start": BEGIN, "end": end, "wall_s": took_s},
-            **{"cpu_s": 5.0, "exit_code": 0, "message": None, "log": f"logs/{sample}.log"},
-        }
-        for sample in spec.samples
-    ]
-    (place / "ledger.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    record = {
-        **{"schema": 1, "run": "run", "spec": spec.to_dict(), "start": BEGIN, "wall_s": wall_s},
-        "end": (datetime.fromisoformat(BEGIN) + timedelta(seconds=wall_s)).isoformat(),
-        "processes": [{"directory": ".", "samples": list(spec.samples), "exit_code": 0}],
-        "outputs": [{"kind": "calls", "samples": [sample], "digest": digest} for sample in spec.samples],
-    }
-    (place / "run.json").write_text(json.dumps(record))
+def lab(tmp_path, monkeypatch):
+    """A study of four samples on two cores; each run takes a minute, its jobs 10 s of that."""
+    made = Lab(tmp_path, monkeypatch, cores=2, repeats=2, name="first", concurrent_samples=[1, 4])
+    write_pool(tmp_path / "pool", 4)
+    made.wall_s = WALL_S
+    return made
 
 
 @pytest.fixture
-def made_up(monkeypatch):
-    """Runs are written in place of run."""
-    monkeypatch.setattr(preparation, "prepare", lambda setup, cores, changed: None)
-    monkeypatch.setattr(single_run, "run", lambda spec, setup, changed: write_spec(setup.folder, spec))
-    monkeypatch.setattr(provenance, "settings", lambda source, dictionary: Settings())
+def study(lab):
+    """Write the settings, with changes; their file."""
+    return lab.write
 
 
 def gpd(*words):
@@ -92,7 +59,7 @@ def shown(plan):
 
 def test_the_plan_is_the_grid_and_how_long_it_takes(study):
     plan = study_plan.make_plan(study())
-    write_spec(plan.study.folder, plan.specs[0])
+    write_run(plan.study.folder, plan.specs[0], wall_s=WALL_S)
     text = shown(plan)
     assert text.startswith("Study first: 2 cores, seed 1")
     points = {line.split()[7]: [word for word in line.split() if word != "│"] for line in text.splitlines()[4:6]}
@@ -108,9 +75,13 @@ def test_the_plan_is_the_grid_and_how_long_it_takes(study):
 def test_what_is_left_is_summed_over_runs(study):
     plan = study_plan.make_plan(study())
     one = next(spec for spec in plan.specs if spec.n == 1)
-    write_spec(plan.study.folder, one)
+    write_run(plan.study.folder, one, wall_s=WALL_S)
     # one of N = 1 at 60 s, two of N = 4 in proportion
     assert shown(plan).splitlines()[-1] == f"3 runs are left, about {timedelta(seconds=60 + 2 * 240)}"
+    for spec in plan.specs:
+        if spec != one:
+            write_run(plan.study.folder, spec, wall_s=WALL_S)
+    assert shown(plan).splitlines()[-1] == "nothing is left to run"
 
 
 def write_reads(folder):
@@ -128,7 +99,7 @@ def test_a_plan_says_what_is_measured_and_what_it_takes_to_make_it(study, tmp_pa
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_share_of_the_reads_is_never_called_a_genome(study, made_up, tmp_path):
+def test_a_share_of_the_reads_is_never_called_a_genome(study, tmp_path):
     write_reads(tmp_path / "pool")
     settings = study(subsample={"fraction": 0.05}, copies=2, concurrent_samples=[6])
     ran = gpd("throughput", "run", settings)
@@ -177,13 +148,6 @@ def test_nothing_is_known_before_the_first_run(study):
     assert lines[-1] == "how long it takes shows when the first runs have ended"
 
 
-def test_nothing_is_left(study):
-    plan = study_plan.make_plan(study())
-    for spec in plan.specs:
-        write_spec(plan.study.folder, spec)
-    assert shown(plan).splitlines()[-1] == "nothing is left to run"
-
-
 def test_of_a_search_the_runs_are_known_that_follow_from_those_that_ended(study):
     lines = shown(study_plan.make_plan(study(concurrent_samples="saturation"))).splitlines()
     rows = [[word for word in line.split() if word != "│"] for line in lines if line.startswith("│")]
@@ -198,7 +162,7 @@ def test_the_plan_as_json(study, tmp_path):
     path = study(modes=["shared", "independent"])
     plan = study_plan.make_plan(path)
     shared = next(spec for spec in plan.specs if (spec.n, spec.mode) == (4, "shared"))
-    write_spec(plan.study.folder, shared, wall_s=100.0)
+    write_run(plan.study.folder, shared, wall_s=100.0)
     ran = gpd("throughput", "plan", path, "--json")
     assert ran.exit_code == 0
     told = json.loads(ran.stdout)
@@ -238,7 +202,7 @@ def test_more_cores_than_there_are_can_be_planned_and_not_run(study, monkeypatch
 
 
 @pytest.mark.deep
-def test_run_ends_with_figures_and_where_the_report_is(study, made_up, tmp_path):
+def test_run_ends_with_figures_and_where_the_report_is(study, tmp_path):
     ran = gpd("throughput", "run", study())
     assert ran.exit_code == 0, ran.output
     folder = tmp_path / "runs/first"
@@ -254,10 +218,10 @@ def test_run_ends_with_figures_and_where_the_report_is(study, made_up, tmp_path)
 
 
 @pytest.mark.deep
-def test_outputs_that_disagree_are_named_and_the_exit_code_is_1(study, made_up, monkeypatch):
-    monkeypatch.setattr(
-        single_run, "run", lambda spec, setup, changed: write_spec(setup.folder, spec, digest=f"of {spec.repeat}")
-    )
+def test_outputs_that_disagree_are_named_and_the_exit_code_is_1(study, lab):
+    lab.told = lambda spec: {
+        "outputs": [{"kind": "calls", "samples": [name], "digest": f"of {spec.repeat}"} for name in spec.samples]
+    }
     ran = gpd("throughput", "run", study(concurrent_samples=[4]))
     assert ran.exit_code == 1
     assert "outputs disagree: calls of S1" in ran.stdout
@@ -290,7 +254,7 @@ def test_what_the_workflow_refuses_in_a_dry_run_is_a_line_each(study, monkeypatc
 def test_a_report_of_a_half_done_study_counts_what_has_ended(study, tmp_path):
     plan = study_plan.make_plan(study())
     done, cut_off, *_ = plan.specs
-    write_spec(plan.study.folder, done)
+    write_run(plan.study.folder, done, wall_s=WALL_S)
     (plan.study.folder / cut_off.name).mkdir()
     (plan.study.folder / cut_off.name / "spec.json").write_text(json.dumps(cut_off.to_dict()))
     ran = gpd("report", plan.study.folder)
@@ -312,17 +276,10 @@ def test_where_no_run_has_ended_there_is_nothing_to_report(tmp_path):
 
 
 @pytest.fixture
-def unsteady(study, made_up, monkeypatch, tmp_path):
+def unsteady(study, lab):
     """Settings of a study whose N = 4 takes 10 s and 20 s by turns; and the runs that were run, in their order."""
-    ran = []
-
-    def run(spec, setup, changed):
-        ran.append(spec.name)
-        write_spec(setup.folder, spec, took_s=20 if spec.n == 4 and spec.repeat % 2 else 10)
-
-    monkeypatch.setattr(single_run, "run", run)
-    monkeypatch.setattr(single_run, "made_with", lambda spec, source: {})
-    return study(repeats="auto", most_repeats=7), ran
+    lab.makespan_s = lambda spec: 20.0 if spec.n == 4 and spec.repeat % 2 else 10.0
+    return study(repeats="auto", most_repeats=7), lab.ran
 
 
 @pytest.mark.deep
@@ -356,17 +313,6 @@ def test_what_comes_next_follows_from_the_runs_that_ended(unsteady, tmp_path):
         ran.clear()
         done = gpd("throughput", "run", settings)
         assert (ran, done.exit_code) == (whole[kept:], 0), done.output
-
-
-@pytest.mark.deep
-def test_a_search_is_one_run_an_n_and_what_it_found_has_all_repeats(unsteady, study):
-    _, ran = unsteady
-    assert (
-        gpd("throughput", "run", study(repeats="auto", most_repeats=4, concurrent_samples="saturation")).exit_code == 0
-    )
-    points = [name.removeprefix("germline-").replace("-shared-compact", "") for name in ran]
-    assert points[:4] == ["n1-seek", "n2-seek", "n4-seek", "n3-seek"]
-    assert sorted(points[4:]) == sorted(f"n{n}-r{repeat}" for n in (3, 4) for repeat in (1, 2, 3, 4))
 
 
 @pytest.mark.deep
@@ -417,9 +363,8 @@ def runs_of(folder):
 
 
 @pytest.mark.deep
-def test_a_study_begins_no_run_once_its_budget_is_spent(study, made_up, tmp_path, monkeypatch):
+def test_a_study_begins_no_run_once_its_budget_is_spent(study, tmp_path):
     """Each run takes a minute: of four, three begin within two and a half minutes."""
-    monkeypatch.setattr(single_run, "made_with", lambda spec, source: {})
     settings = study(budget="2.5m")
     assert "budget: 2.5m, of which 0:00:00 is spent\n" in shown(study_plan.make_plan(settings))
     ran = gpd("throughput", "run", settings)
@@ -434,10 +379,10 @@ def test_a_study_begins_no_run_once_its_budget_is_spent(study, made_up, tmp_path
 
 
 @pytest.mark.deep
-def test_the_plan_of_a_search_says_how_long_and_how_large(study, made_up, tmp_path):
+def test_the_plan_of_a_search_says_how_long_and_how_large(study, tmp_path):
     settings = study(concurrent_samples="saturation")
     plan = study_plan.make_plan(settings)
-    write_spec(plan.study.folder, plan.specs[0])
+    write_run(plan.study.folder, plan.specs[0], wall_s=WALL_S)
     record = tmp_path / "runs/first" / plan.specs[0].name / "run.json"
     record.write_text(json.dumps(json.loads(record.read_text()) | {"peak_disk_mib": 512.0}))
     lines = shown(study_plan.make_plan(settings)).splitlines()
@@ -448,11 +393,11 @@ def test_the_plan_of_a_search_says_how_long_and_how_large(study, made_up, tmp_pa
     ]
 
 
-def test_a_run_that_was_cut_off_before_it_ended_is_marked(study, made_up, tmp_path):
+def test_a_run_that_was_cut_off_before_it_ended_is_marked(study, tmp_path):
     settings = study(concurrent_samples=[1], repeats=1)
     plan = study_plan.make_plan(settings)
-    write_spec(plan.study.folder, plan.specs[0])
-    lines = [{"name": plan.specs[0].name, "run": run, "began": BEGIN} for run in ("cut-off", "run")]
+    write_run(plan.study.folder, plan.specs[0], wall_s=WALL_S)
+    lines = [{"name": plan.specs[0].name, "run": run, "began": BEGIN.isoformat()} for run in ("cut-off", "run")]
     (plan.study.folder / "starts.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     assert gpd("report", plan.study.folder).exit_code == 0
     page = (plan.study.folder / "report.html").read_text()

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.machines import launcher, topology
-from gpd.machines.topology import Core, Layout, Policy
+from gpd.machines.topology import Layout, Policy
+from gpd.records.node import Core
 from gpd.text import cpu_lists
 
 TOPOLOGIES = ROOT / "resources" / "topologies"

@@ -14,7 +14,7 @@ from benches.cohorts import TINY, Real, Simulated
 from benches.measurements import Measurement, finish, parser, show, show_machine
 from gpd.commands.run import choose_profile
 from gpd.execution import workflow
-from gpd.lab.pool import Source, lay_out
+from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import LEDGER
 from gpd.machines import launcher
 from gpd.pipelines import GERMLINE
@@ -76,7 +76,7 @@ class Runner:
         return self._run(folder, targets or self.calls, settings)
 
     def _run(self, folder: Path, targets: Sequence[str], settings: dict[str, object]) -> Run:
-        lay_out(self.source, self.samples, folder, **self.settings, **settings)
+        self.source.lay_out(self.samples, folder, **self.settings, **settings)
         earlier = len(read_ledger(folder / LEDGER))
         limits = launcher.limits()
         profile, options = choose_profile(len(self.samples), limits.cpus)

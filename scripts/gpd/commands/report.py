@@ -34,7 +34,7 @@ def write(study: Path, console: Console) -> int:
     from gpd.reports import grids, report
     from gpd.tables import collect, disturbances, repeats
 
-    tables = collect.one_machine(study, collect.collect(study))
+    tables = collect.of_one_machine(study)
     if not tables.records:
         raise collect.CollectError(f"{study}: no run of a study has ended here")
     collect.write(tables, study / collect.FOLDER)

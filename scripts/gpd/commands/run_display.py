@@ -13,9 +13,10 @@ from rich.table import Table
 from gpd.commands.subcommands import print_lines
 from gpd.execution import workflow
 from gpd.files import read_bytes
-from gpd.outcomes import COHORT
+from gpd.outcomes import COHORT, owner
 from gpd.pipelines import ALTERNATIVES
-from gpd.tables.summary import Failure, Summary
+from gpd.records.ledger import Attempt
+from gpd.tables.summary import Summary
 from gpd.text.formats import brief, some
 from gpd.text.grid import Grid, group, rich_table
 
@@ -82,9 +83,9 @@ def step_table(summary: Summary) -> Table:
         return [seconds(statistics.median(found) if found else None) for found in values]
 
     steps = [
-        (row.step, *of_columns(row.summed_s), NOT_RUN if row.total_s is None else seconds(row.total_s))
-        for row in summary.steps
-        if row.total_s is not None or row.step not in ALTERNATIVES
+        (step, *of_columns(by_sample), seconds(sum(by_sample.values())) if by_sample else NOT_RUN)
+        for step, by_sample in summary.steps.items()
+        if by_sample or step not in ALTERNATIVES
     ]
     summed = {column: summary.summed_s(column) for column in summary.columns}
     total = ("total", *of_columns(summed), seconds(sum(summed.values())))
@@ -121,10 +122,11 @@ def verdict_lines(table: Path) -> list[str]:
     return [*named, *([f"and {len(found) - MOST_NAMED} more: {table}"] if len(found) > MOST_NAMED else [])]
 
 
-def failure_table(failures: Iterable[Failure]) -> Table:
+def failure_table(failures: Iterable[Attempt]) -> Table:
     """What failed for good, a row a job."""
     rows = (
-        (one.rule, one.sample, brief(": ".join(filter(None, (one.cause, one.message)))), one.log) for one in failures
+        (one.rule, owner(one), brief(": ".join(filter(None, (one.cause, one.message or "no message")))), one.log)
+        for one in failures
     )
     return rich_table(Grid("Failed", ("step", "sample", "cause", "log"), (group(rows),), numeric=False))
 
@@ -136,7 +138,7 @@ def unfinished_lines(summary: Summary) -> list[str]:
         waiting.setdefault(outcome.step or "its run", []).append(outcome.sample)
     failed = [outcome.sample for outcome in summary.outcomes if outcome.own]
     held_up = ""
-    if failed and all(failure.sample != COHORT for failure in summary.failures):
+    if failed and all(owner(failure) != COHORT for failure in summary.failures):
         held_up = (
             f", held up by {some(failed, MOST_NAMED)} (failed_samples in the config says whether others go on without)"
         )

@@ -12,7 +12,7 @@ from gpd.errors import GpdError, Interrupted
 from gpd.execution import snakemake_log, workflow
 from gpd.outcomes import COHORT, owner
 from gpd.pipelines import Pipeline
-from gpd.records.ledger import Attempt, last_attempts
+from gpd.records.ledger import Attempt, failed_jobs, last_attempts
 from gpd.tables import disturbances
 from gpd.tables.summary import summarize
 from gpd.text.formats import counted, listed, some
@@ -78,7 +78,7 @@ def conclude(pipeline: Pipeline, runs: Sequence[Ran], samples: Sequence[str], co
 def _went_on(pipeline: Pipeline, last: Ran) -> list[str]:
     """What the last Snakemake made without samples that had failed."""
     attempts, without = last.attempts, listed(last.without)
-    if last.exit_code and all(attempt.succeeded for attempt in last_attempts(attempts)):
+    if last.exit_code and not failed_jobs(attempts):
         return [f"did not go on without {without}:", *snakemake_log.reason(last.output)]
     made = {attempt.step for attempt in attempts if owner(attempt) == COHORT and attempt.succeeded}
     if steps := [step for step in pipeline.steps if step in made]:
@@ -92,8 +92,8 @@ def _exit_code(finished: workflow.Finished, well: bool, attempts: Sequence[Attem
         if not attempts:
             print_lines(console, snakemake_log.plan(finished.output))
         return DONE
-    if failed := sum(not attempt.succeeded for attempt in last_attempts(attempts)):
-        print_lines(console, [f"{counted(failed, 'job')} failed"])
+    if failed := failed_jobs(attempts):
+        print_lines(console, [f"{counted(len(failed), 'job')} failed"])
         return FAILED
     if again := next((line for line in finished.output if line.startswith(snakemake_log.AGAIN)), None):
         raise GpdError(f"{again}; nothing was started: --yes makes them again, --dry-run shows each job")
@@ -123,8 +123,7 @@ def show(
         if whole:
             waited = disturbances.waited([one for one in attempts if one.step in steps], summary.makespan_s)
             print_lines(console, run_display.throughput_lines(summary, waited))
-    failures = summary.failures if whole else summarize(filter(_ended_by_itself, attempts), steps).failures
-    if failures:
+    if failures := summary.failures if whole else failed_jobs(filter(_ended_by_itself, attempts)):
         console.print(run_display.failure_table(failures))
     if whole:
         print_lines(console, run_display.unfinished_lines(summary))

@@ -53,18 +53,12 @@ def _study(
     scatter: Annotated[str, typer.Option(help="Scatter of GATK's steps: none, auto or a number of shards.")] = "none",
 ) -> "ScalingStudy":
     """The study that these options ask for. Raises GpdError."""
-    from gpd.execution.configuration import ConfigurationError
     from gpd.lab.pool import read_source
-    from gpd.lab.study import StudyError
     from gpd.records.run_spec import ALONE, FULL, OCCUPANCIES
     from gpd.records.study import Pool
     from gpd.scaling import run
     from gpd.scaling.plan import EVERY_STEP, Options, bindings_of, numbers_of, scatter_of
 
-    try:
-        source = read_source(directory, config)
-    except ConfigurationError as error:
-        raise StudyError(str(error)) from error
     options = Options(
         steps=tuple(step or [EVERY_STEP]),
         threads=numbers_of(threads),
@@ -74,6 +68,7 @@ def _study(
         seed=seed,
         scatter=scatter_of(scatter),
     )
+    source = read_source(directory, config)
     return run.make_plan(source, Pool(str(directory), str(config)), sample, options, folder)
 
 

@@ -137,8 +137,7 @@ def _of_studies(folders: Sequence[Path]) -> Iterator["Machine"]:
 
     names = [folder.resolve().name for folder in folders]
     for folder, name in zip(folders, names, strict=True):
-        tables = collect.one_machine(folder, collect.collect(folder))
-        yield study.machine(name if names.count(name) == 1 else str(folder), tables)
+        yield study.machine(name if names.count(name) == 1 else str(folder), collect.of_one_machine(folder))
 
 
 def _of_rehearsals(records: Sequence[Path], gigabases: float) -> Iterator["Machine"]:

@@ -12,6 +12,7 @@ from gpd.sizing.grids import sizing_grid, source_grid
 from gpd.sizing.nodes_needed import Sizing
 from gpd.sizing.published import CoreHours
 from gpd.sizing.quantities import quantities
+from gpd.statistics.estimates import Estimate
 
 METHOD = (
     "From an N that was measured, with samples of about this size, unless it says extrapolated. In brackets: 95%"
@@ -48,7 +49,7 @@ def _described(one: Sizing) -> dict:
         "measured_gigabases_per_sample": one.at.gigabases,
         "extrapolated": one.at.extrapolated,
         "quantities": {
-            found.key: {"label": found.label, "value": found.value, "unit": found.unit, "why": found.why}
+            found.key: {"label": found.label, **asdict(found.value or Estimate()), "unit": found.unit, "why": found.why}
             for found in quantities(one)
         },
         "limit": one.limit,

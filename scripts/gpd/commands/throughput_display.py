@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from typing import Any
@@ -15,14 +15,13 @@ from gpd.commands.run_display import notes
 from gpd.commands.subcommands import print_grids, print_lines
 from gpd.execution import workflow
 from gpd.lab import pool_files, study_plan
-from gpd.lab.pool_files import GIGABYTE
 from gpd.lab.runner import StudyCallbacks
 from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import RunSpec
 from gpd.records.study import AUTO, Study
 from gpd.tables import repeats
-from gpd.text.formats import counted, number, of_copies, of_reads
+from gpd.text.formats import counted, in_gigabytes, number, of_copies, of_reads
 from gpd.text.grid import Grid, group
 
 MOST_LINES = 16  # of running jobs
@@ -55,7 +54,7 @@ def show_plan(plan: StudyPlan, console: Console) -> None:
     mib = state.disk_mib(state.left)
     lines += [f"disk: a run takes about {number(mib / 1024)} GiB at most"] if mib else []
     lines += [line] if (line := _about_budget(state)) else []
-    print_lines(console, [*lines, _outlook_of_search(state) if plan.searches else _outlook(configurations)])
+    print_lines(console, [*lines, _outlook(state)])
 
 
 def _about_reads(plan: StudyPlan) -> str:
@@ -66,7 +65,7 @@ def _about_reads(plan: StudyPlan) -> str:
         return "; ".join(measured)
     needs = pool_files.outlook(plan.study.folder, left)
     took = "" if needs.seconds is None else f", about {timedelta(seconds=math.ceil(needs.seconds))}"
-    disk = f"about {number(needs.bytes / GIGABYTE)} GB of disk"
+    disk = f"about {in_gigabytes(needs.bytes)} of disk"
     return "; ".join([*measured, f"{counted(len(left), 'file')} of reads to be made once: {disk}{took}"])
 
 
@@ -86,16 +85,17 @@ def _about_budget(state: StudyState) -> str:
     return f"budget: {state.plan.study.budget}, of which {spent} is spent{over}"
 
 
-def _outlook_of_search(state: StudyState) -> str:
-    left = state.left
-    if not left:
+def _outlook(state: StudyState) -> str:
+    """Say how long what is left may take."""
+    count, left_s = len(state.left), state.left_s
+    if not count:
         return "nothing is left to run"
-    times = state.estimates_s(left)
-    known = [seconds for seconds in times if seconds is not None]
-    if len(known) < len(times):
+    if left_s is None:
         return "how long it takes shows when the first runs have ended"
-    total = timedelta(seconds=round(sum(known)))
-    return f"about {len(left)} runs are left, about {total}, if throughput rises no further than seen"
+    total = timedelta(seconds=round(left_s))
+    if state.plan.searches:
+        return f"about {count} runs are left, about {total}, if throughput rises no further than seen"
+    return f"{count} runs are left, about {total}"
 
 
 def described(plan: StudyPlan) -> dict[str, Any]:
@@ -150,21 +150,6 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _outlook(configurations: Sequence[Mapping[str, Any]]) -> str:
-    """Say how long what is left of the configurations may take."""
-    left = [
-        (configuration["estimate_s"], configuration["runs"] - configuration["finished"])
-        for configuration in configurations
-    ]
-    count = sum(count for _, count in left)
-    if configurations and not count:
-        return "nothing is left to run"
-    if not count or None in (estimate_s for estimate_s, count in left if count):
-        return "how long it takes shows when the first runs have ended"
-    total = timedelta(seconds=round(sum(estimate_s * count for estimate_s, count in left if count)))
-    return f"{count} runs are left, about {total}"
-
-
 class StudyDisplay:
     """Follows a study; what is shown is made anew each time it is looked at, so that clocks go on between changes."""
 
@@ -179,12 +164,10 @@ class StudyDisplay:
 
     def begin(self, spec: RunSpec | None, title: str, state: StudyState) -> None:
         """A run starts, or without one the preparations."""
-        planned, left = state.expected, state.left
-        times = state.estimates_s(left)
-        known = [seconds for seconds in times if seconds is not None]
-        place = f"run {len(planned) - len(left) + 1} of {len(planned)}: " if spec in planned else ""
+        planned = state.expected
+        place = f"run {len(planned) - len(state.left) + 1} of {len(planned)}: " if spec in planned else ""
         self.states, self.began, self.title = {}, time.monotonic(), f"{place}{title}"
-        self.left_s = sum(known) if times and len(known) == len(times) else None
+        self.left_s = state.left_s
         self.budget = _about_budget(state)
         if not self.console.is_terminal:
             self.console.print(

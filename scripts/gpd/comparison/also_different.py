@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from gpd.comparison.comparability import Difference, Holders, Named, grouped
+from gpd.comparison.comparability import Difference, Named, grouped, holders_of
 from gpd.records.host import FileSystem, Host
 from gpd.tables.columns import RunRow
 from gpd.tables.disturbances import lines
@@ -26,10 +26,6 @@ def _disk(disk: FileSystem) -> str:
     return f"{disk.type} {kind}".rstrip()
 
 
-def _nodes_a_socket(host: Host) -> str | None:
-    return f"{host.numa_nodes / host.sockets:g}" if host.numa_nodes and host.sockets else None
-
-
 def _memory(host: Host) -> str | None:
     return None if host.memory_mib is None else f"{number(host.memory_mib / MIB_PER_GIB)} GiB"
 
@@ -44,7 +40,7 @@ TRAITS: Mapping[str, Callable[[Host], object]] = {
     "kernel": lambda host: host.kernel,
     "memory": _memory,
     "memory speed, MT/s": lambda host: host.memory_speed_mts,
-    "NUMA nodes a socket": _nodes_a_socket,
+    "NUMA nodes a socket": lambda host: host.numa_nodes_a_socket and f"{host.numa_nodes_a_socket:g}",
     "virtual machine": lambda host: host.virtual_machine,
     "container": lambda host: host.container,
     "SMT": lambda host: None if host.smt is None else "on" if host.smt else "off",
@@ -68,11 +64,8 @@ def _state(host: Host, flaw: str) -> str | None:
 
 
 def _difference(trait: str, hosts: Iterable[tuple[str, Host]], of: Callable[[Host], object]) -> Difference:
-    holders: Holders = {}
-    for name, host in hosts:
-        if (value := of(host)) is not None:
-            holders[str(value)] = tuple(dict.fromkeys((*holders.get(str(value), ()), name)))
-    return Difference(NAME, trait, holders, by_machine=True)
+    known = ((name, str(value)) for name, host in hosts if (value := of(host)) is not None)
+    return Difference(NAME, trait, holders_of(known), by_machine=True)
 
 
 def disturbances(study: str, runs: Sequence[RunRow]) -> Iterator[str]:

@@ -81,6 +81,15 @@ def curve_name(key: CurveKey | CommonKey, n: int | None = None) -> str:
     return ", ".join(filter(None, (key.pipeline, f"N = {n}" if n else "", mode, binding)))
 
 
+def holders_of(pairs: Iterable[tuple[str, str | None]]) -> Holders:
+    """Return each value with the names of those that have it, each once, from pairs of name and value."""
+    found: Holders = {}
+    for name, value in pairs:
+        names = found.get(value, ())
+        found[value] = names if name in names else (*names, name)
+    return found
+
+
 def grouped(found: Iterable[Difference]) -> list[Difference]:
     """Return differences for a reader: those of one kind, between the same values of the same holders, as one."""
     groups: dict[tuple, list[Difference]] = {}
@@ -188,12 +197,12 @@ def pooled_differences(records: Iterable[RunRecord]) -> list[Difference]:
 
 
 def _changed_inputs(named: Named) -> list[Difference]:
-    digests: dict[str, Holders] = {}
+    digests: dict[str, list[tuple[str, str | None]]] = {}
     for name, record in named:
         for sample in record.spec.samples:
-            held, digest = digests.setdefault(sample, {}), record.input(sample).digest
-            held[digest] = (*held.get(digest, ()), name)
-    return [Difference("inputs", sample, held) for sample, held in digests.items() if len(held) > 1]
+            digests.setdefault(sample, []).append((name, record.input(sample).digest))
+    held = {sample: holders_of(pairs) for sample, pairs in digests.items()}
+    return [Difference("inputs", sample, holders) for sample, holders in held.items() if len(holders) > 1]
 
 
 def counted_records(records: Iterable[RunRecord]) -> list[RunRecord]:
@@ -279,12 +288,8 @@ def _differing(named: Named, values_of: Callable[[RunRecord], Values]) -> list[D
 def _holders(named: Named, values_of: Callable[[RunRecord], Values]) -> dict[tuple[str, str], Holders]:
     """Return for each key who holds which value; a record without the key holds None."""
     read = [(name, values_of(record)) for name, record in named]
-    found: dict[tuple[str, str], Holders] = {key: {} for _, values in read for key in values}
-    for key, holders in found.items():
-        for name, values in read:
-            names = holders.get(values.get(key), ())
-            holders[values.get(key)] = names if name in names else (*names, name)
-    return found
+    keys = dict.fromkeys(key for _, values in read for key in values)
+    return {key: holders_of((name, values.get(key)) for name, values in read) for key in keys}
 
 
 def _shown(value: str | None, name: str = "") -> str:

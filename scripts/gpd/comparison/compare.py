@@ -16,12 +16,12 @@ from gpd.comparison.comparability import (
     MOST_SHOWN,
     CommonKey,
     Difference,
-    Holders,
     Named,
     counted_records,
     curve_name,
     differences,
     doubts,
+    holders_of,
     output_differences,
     pooled_differences,
 )
@@ -41,7 +41,7 @@ from gpd.comparison.results import (
 from gpd.errors import GpdError
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import CurveKey
-from gpd.statistics.estimates import Ratio
+from gpd.statistics.estimates import Estimate
 from gpd.text.formats import counted, listed, number, some
 
 SMT_DIFFERS = "also different: threads of a core that jobs might use"
@@ -91,7 +91,7 @@ class Configuration:
         before = list(self.results)[: list(self.results).index(name)]
         return next((other for other in before if self.results[name].is_like(self.results[other])), None)
 
-    def ratio(self, name: str, metric: Metric) -> Ratio | None:
+    def ratio(self, name: str, metric: Metric) -> Estimate | None:
         """A side's figure over that of its reference; None where it has none, or samples are of another size."""
         first = self.reference(name)
         return None if first is None else self.results[name].ratio(self.results[first], metric)
@@ -212,17 +212,13 @@ def _curve(key: CurveKey, numbers: Iterable[int]) -> str:
 
 def _curve_differences(sides: Sequence[Side], matches: Sequence[Match]) -> list[Difference]:
     """Return the modes and bindings that stand side by side; beside published results that is asked for."""
-    differing = []
-    for match in matches:
-        for name in CURVE:
-            holders: Holders = {}
-            for side in sides:
-                if side.name in match and not side.published:
-                    value = getattr(match[side.name], name)
-                    holders[value] = (*holders.get(value, ()), side.name)
-            if len(holders) > 1:
-                differing.append(Difference(name, "", holders))
-    return _merged(differing)
+    studies = [side.name for side in sides if not side.published]
+    every = [
+        Difference(name, "", holders_of((study, getattr(match[study], name)) for study in studies if study in match))
+        for match in matches
+        for name in CURVE
+    ]
+    return _merged([one for one in every if len(one.holders) > 1])
 
 
 def _named(sides: Sequence[Side], configuration: Configuration) -> Named:
@@ -279,9 +275,7 @@ def _sizes(found: Sequence[Configuration]) -> Iterator[str]:
                 sizes.setdefault(first, one.results[first].gigabases)
                 sizes.setdefault(name, own.gigabases)
     for pipeline, sizes in unlike.items():
-        holders: dict[str, list[str]] = {}
-        for name, size in sizes.items():
-            holders.setdefault(f"{number(size)} Gb" if size else "not recorded", []).append(name)
+        holders = holders_of((name, f"{number(size)} Gb" if size else "not recorded") for name, size in sizes.items())
         listing = listed(f"{size} ({some(names, MOST_SHOWN)})" for size, names in holders.items())
         yield f"{pipeline}: gigabases a sample: {listing}, {SIZES_DIFFER.format(daily=PIPELINES[pipeline].daily)}"
 
@@ -315,7 +309,7 @@ def _pairs(configurations: Sequence[Configuration]) -> Iterator[str]:
     for one in configurations:
         for name in one.results:
             ratios = (one.ratio(name, metric) for metric in one.metrics)
-            if (first := one.reference(name)) and any(ratio and ratio.pairs for ratio in ratios):
+            if (first := one.reference(name)) and any(ratio and ratio.n for ratio in ratios):
                 paired.setdefault(first, {})[name] = None
     for first, names in paired.items():
         others = some(list(names), MOST_SHOWN)

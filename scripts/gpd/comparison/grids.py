@@ -26,9 +26,9 @@ from gpd.comparison.results import (
     same_size,
 )
 from gpd.pipelines import PIPELINES
-from gpd.statistics.estimates import Estimate, Ratio
+from gpd.statistics.estimates import Estimate
 from gpd.tables.columns import CLOCKS
-from gpd.text.formats import TimeUnit, listed, number, unit_for, with_error
+from gpd.text.formats import TimeUnit, from_to, listed, number, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line
 
 NO_INTERVAL = "(no CI)"
@@ -181,7 +181,7 @@ def _longest(shown: Configuration, names: Sequence[str], columns: Collection[str
     """Return the longest of these times of each side that has any, in seconds."""
     metrics = [metric for metric in shown.metrics if metric.column in columns]
     times = [
-        [(shown.results[name].estimate(metric).mean or 0) * SECONDS[metric.column] for metric in metrics]
+        [(shown.results[name].estimate(metric).value or 0) * SECONDS[metric.column] for metric in metrics]
         for name in names
     ]
     return [max(of_side) for of_side in times if any(of_side)] or [0.0]
@@ -195,10 +195,10 @@ def _value(shown: Configuration, side: Side, metric: Metric, units: Mapping[str,
     """Return a figure, times in the table's unit; published hours keep the digits that were printed."""
     own, column = shown.results[side.name], metric.column
     estimate = own.estimate(metric)
-    if column not in units or estimate.mean is None:
+    if column not in units or estimate.value is None:
         return _mean(estimate, own.repeats)
     if side.published and column in TIMES:
-        return Entry(units[column].show(estimate.mean * SECONDS[column]))
+        return Entry(units[column].show(estimate.value * SECONDS[column]))
     return _mean(estimate.times(SECONDS[column] / units[column].seconds), own.repeats)
 
 
@@ -216,22 +216,20 @@ def _name(metric: Metric, pipeline: str) -> str:
 
 def _mean(estimate: Estimate | None, repeats: int | None = None) -> Entry:
     """Return mean and half-width of its interval, and of how many repeats where some have no value, else blank."""
-    if estimate is None or estimate.mean is None:
+    if estimate is None or estimate.value is None:
         return Entry("")
-    error = estimate.half_width()
-    if error is not None and error <= abs(estimate.mean) * EPSILON:
+    error = estimate.half_width
+    if error is not None and error <= abs(estimate.value) * EPSILON:
         error = 0.0  # repeats that are equal but for the last bit of a float
     known = "" if repeats in (None, estimate.n) else f"(n = {estimate.n})"
-    mean, shown_error = with_error(estimate.mean, error)
+    mean, shown_error = with_error(estimate.value, error)
     return Entry(mean, " ".join(filter(None, (shown_error, known))))
 
 
-def _ratio(ratio: Ratio | None) -> Entry:
+def _ratio(ratio: Estimate | None) -> Entry:
     if ratio is None or ratio.value is None:
         return Entry("")
-    if ratio.low is None or ratio.high is None:
-        return Entry(number(ratio.value), NO_INTERVAL)
-    return Entry(number(ratio.value), f"({number(ratio.low)}-{number(ratio.high)})")
+    return Entry(number(ratio.value), from_to(ratio.low, ratio.high) or NO_INTERVAL)
 
 
 def _entry(value: object) -> Entry:

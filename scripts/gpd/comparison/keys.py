@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from gpd.comparison.comparability import Difference, Holders
+from gpd.comparison.comparability import Difference, holders_of
 from gpd.errors import GpdError
 from gpd.files import MIB, read_text
 from gpd.records.run import RunRecord
@@ -45,10 +45,7 @@ def named_by_key(difference: Difference, keys: Mapping[str, Keys]) -> list[Diffe
         return [difference]
     found = []
     for key in dict.fromkeys(key for own in known.values() for key in own):
-        holders: Holders = {}
-        for name, own in known.items():
-            value = own.get(key, ABSENT)
-            holders[value] = (*holders.get(value, ()), name)
+        holders = holders_of((name, own.get(key, ABSENT)) for name, own in known.items())
         if len(holders) > 1:
             found.append(Difference(difference.name, key, holders, difference.by_machine, difference.configuration))
     return found or [difference]

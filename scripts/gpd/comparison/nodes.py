@@ -86,10 +86,10 @@ FIGURES: Mapping[str, Callable[[NodeRecord], str]] = {
 
 
 def _processor(record: NodeRecord) -> str:
-    bed = record.test_bed
-    parts = (("family", bed.family), ("model", bed.model), ("stepping", bed.stepping))
+    host = record.host
+    parts = (("family", host.cpu_family), ("model", host.cpu_model_number), ("stepping", host.cpu_stepping))
     numbers = ", ".join(f"{name} {value}" for name, value in parts if value is not None)
-    return "; ".join(filter(None, (record.host.cpu_model, numbers)))
+    return "; ".join(filter(None, (host.cpu_model, numbers)))
 
 
 def _modules(record: NodeRecord) -> str:
@@ -104,6 +104,11 @@ def _modules(record: NodeRecord) -> str:
 def _bios(record: NodeRecord) -> str:
     bed = record.test_bed
     return ", ".join(filter(None, (bed.bios_vendor, bed.bios_version, bed.bios_date)))
+
+
+def _nodes_a_socket(record: NodeRecord) -> str:
+    of_socket = record.host.numa_nodes_a_socket
+    return f"{of_socket:g}" if of_socket else ""
 
 
 def _huge_pages(record: NodeRecord) -> str:
@@ -126,13 +131,13 @@ TEST_BED: Mapping[str, Callable[[NodeRecord], str]] = {
     "BIOS profile": lambda record: record.test_bed.profile or "",
     "memory modules": _modules,
     "memory channels with a module": lambda record: str(record.test_bed.channels or ""),
-    "NUMA nodes a socket (counted)": lambda record: "" if record.test_bed.nps is None else f"{record.test_bed.nps:g}",
+    "NUMA nodes a socket": _nodes_a_socket,
     "SMT": partial(_of_host, key="smt"),
     "governor": partial(_of_host, key="governor"),
     "boost": partial(_of_host, key="boost"),
     "kernel": partial(_of_host, key="kernel"),
     "huge pages": _huge_pages,
-    "mitigations": lambda record: "; ".join(f"{name}: {state}" for name, state in record.test_bed.mitigations.items()),
+    "mitigations": lambda record: "; ".join(f"{name}: {state}" for name, state in record.host.mitigations.items()),
 }
 
 

@@ -12,7 +12,7 @@ from gpd.published.curves import DIFFERENCES, GIGABASES_A_SAMPLE, THROUGHPUT, Pu
 from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import INDEPENDENT, CurveKey
-from gpd.statistics.estimates import Estimate, Ratio, estimate, paired_ratio, ratio
+from gpd.statistics.estimates import Estimate, estimate, paired_ratio, ratio
 from gpd.statistics.known import mean
 from gpd.statistics.saturation import Observation, Saturation, find_saturation
 from gpd.tables.collect import Tables
@@ -69,13 +69,13 @@ class Results:
     kind: str = MEASURED
 
     def estimate(self, metric: Metric) -> Estimate:
-        return self.estimates.get(metric, estimate(()))
+        return self.estimates.get(metric, Estimate())
 
     def is_like(self, other: "Results") -> bool:
         """Whether a ratio to the other says something: what was published has one at the same N alone."""
         return self.kind == other.kind and (self.kind == MEASURED or self.observation.n == other.observation.n)
 
-    def ratio(self, other: "Results", metric: Metric) -> Ratio | None:
+    def ratio(self, other: "Results", metric: Metric) -> Estimate | None:
         """This figure over the other's; None where they are not alike.
 
         It is by repeat where all repeats of one drew the samples of repeats of the other: samples differ more than

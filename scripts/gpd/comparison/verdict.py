@@ -7,7 +7,7 @@ from gpd.comparison.comparability import curve_name
 from gpd.comparison.compare import Comparison, Configuration
 from gpd.comparison.results import A_CORE, A_GIGABASE, ELAPSED, GENOMES, GIGABASES, MEASURED, SUMMED, Metric, same_size
 from gpd.pipelines import PIPELINES
-from gpd.statistics.estimates import Ratio
+from gpd.statistics.estimates import Estimate
 from gpd.text.formats import listed, number, some
 
 MOST_NAMED = 4  # sides without a ratio
@@ -57,7 +57,7 @@ def _sentence(name: str, stands: Configuration, common: Sequence[Configuration])
     return "; ".join(filter(None, (line, *(_steps(name, one, numbers[0] == one.n) for one in at_one_n))))
 
 
-def _a_core(name: str, stands: Configuration, ratio: Ratio) -> str:
+def _a_core(name: str, stands: Configuration, ratio: Estimate) -> str:
     """The ratio per core, where it is another."""
     a_core = stands.ratio(name, A_CORE)
     if a_core is None or a_core.value is None or ratio.value is None or isclose(a_core.value, ratio.value):
@@ -87,7 +87,7 @@ def _named(steps: Sequence[str]) -> str:
     return f"{'step' if len(steps) == 1 else 'steps'} {listed(steps)}"
 
 
-def _times(ratio: Ratio) -> str:
+def _times(ratio: Estimate) -> str:
     if ratio.low is None or ratio.high is None:
         return f"{number(ratio.value)} (no interval)"
     return f"{number(ratio.value)} ({number(ratio.low)} to {number(ratio.high)})"

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -194,20 +195,8 @@ def run(
         interruption.reaching(process.pid, elsewhere),
         _killed_where(process, _forgotten(progress) if elsewhere else _hanging(process.pid)) as why,
     ):
-
-        def lines() -> Iterable[str]:
-            faults = set()
-            for line in process.stdout or ():
-                if (fault := _write(copy, line)) and fault not in faults:
-                    faults.add(fault)
-                    yield f"warning: {log}: {fault}: it lacks lines"
-                yield line
-            for line in why:
-                _write(copy, line)
-                yield line
-
         try:
-            printed = follow(lines(), progress, changed)
+            printed = follow(_copied(chain(process.stdout or (), why), copy, log), progress, changed)
         except BaseException:
             process.kill()  # it would wait for who reads what it says, and we for it
             raise
@@ -215,6 +204,16 @@ def run(
         times = psutil.Process(process.pid).cpu_times()
         cpu = CpuTime(times.user + times.system, times.children_user + times.children_system)
     return Finished(process.returncode, printed, cpu)
+
+
+def _copied(lines: Iterable[str], copy: IO[bytes], log: Path) -> Iterator[str]:
+    """Lines as they come, each written to the log; before the first that can't be, a warning, once for each fault."""
+    faults = set()
+    for line in lines:
+        if (fault := _write(copy, line)) and fault not in faults:
+            faults.add(fault)
+            yield f"warning: {log}: {fault}: it lacks lines"
+        yield line
 
 
 def _write(copy: IO[bytes], line: str) -> str | None:

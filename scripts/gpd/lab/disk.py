@@ -15,10 +15,9 @@ from gpd.lab.pool import Source
 from gpd.machines.watcher import watching
 from gpd.paths import ROOT
 from gpd.processes import output_of
-from gpd.text.formats import counted, number
+from gpd.text.formats import counted, in_gigabytes
 
 ESTIMATE = ROOT / "workflow" / "scripts" / "resources" / "disk.py"
-GIGABYTE = 1e9
 INTERVAL_S = 2.0
 BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system's
 MIB = 1024**2
@@ -60,10 +59,10 @@ def refuse_full(found: Estimate, samples: Sequence[str], at_work: int, results: 
     free = [shutil.disk_usage(folder).free + used_mib(folder) * MIB for folder in folders]
     wanted = [more[0] + kept, *more[1:]]
     if any(want / found.within > there for want, there in zip(wanted, free, strict=True)):
-        there = ", ".join(f"{_gb(size)} free in {folder}" for size, folder in zip(free, folders, strict=True))
+        there = ", ".join(f"{in_gigabytes(size)} free in {folder}" for size, folder in zip(free, folders, strict=True))
         raise RoomError(
-            f"no room on the disk: {counted(len(needs), 'sample')} leave about {_gb(kept)}, and {at_work} at work take "
-            f"{_gb(sum(more))} more; {there}: free some, or run fewer samples"
+            f"no room on the disk: {counted(len(needs), 'sample')} leave about {in_gigabytes(kept)}, and {at_work} at "
+            f"work take {in_gigabytes(sum(more))} more; {there}: free some, or run fewer samples"
         )
 
 
@@ -71,10 +70,6 @@ def most(needs: Sequence[Need], at_work: int, name: str, without: str = "") -> f
     """The sum of what so many of the samples take at most."""
     amounts = sorted((each[name] - (each[without] if without else 0) for each in needs), reverse=True)
     return sum(max(0, amount) for amount in amounts[:at_work])
-
-
-def _gb(amount: float) -> str:
-    return f"{number(amount / GIGABYTE)} GB"
 
 
 @dataclass

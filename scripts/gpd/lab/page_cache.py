@@ -11,11 +11,7 @@ import numpy as np
 READ_BYTES = 4 * 1024**2
 CHUNK_BYTES = 2**30  # of a file that is looked at at once
 LIBC = ctypes.CDLL(None, use_errno=True)
-LIBC.mmap.restype = ctypes.c_void_p
-LIBC.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(3 * (ctypes.c_int,)), ctypes.c_longlong)
-LIBC.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
-LIBC.mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
-FAILED = ctypes.c_void_p(-1).value
+LIBC.mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 
 
 def load(files: Iterable[Path]) -> None:
@@ -73,11 +69,9 @@ def _resident(path: Path) -> tuple[int, int] | None:
 
 def _pages(fd: int, offset: int, length: int) -> np.ndarray | None:
     """A byte a page, odd where it is in memory; None where a file system maps no files."""
-    start = LIBC.mmap(None, length, mmap.PROT_READ, mmap.MAP_SHARED, fd, offset)
-    if start == FAILED:
-        return None
     try:
-        pages = np.zeros(-(-length // mmap.PAGESIZE), np.uint8)
-        return None if LIBC.mincore(start, length, pages.ctypes.data_as(ctypes.c_char_p)) else pages
-    finally:
-        LIBC.munmap(start, length)
+        mapped = np.frombuffer(mmap.mmap(fd, length, mmap.MAP_SHARED, mmap.PROT_READ, offset=offset), np.uint8)
+    except (OSError, ValueError):  # ValueError: it was cut short meanwhile
+        return None
+    pages = np.zeros(-(-length // mmap.PAGESIZE), np.uint8)
+    return None if LIBC.mincore(mapped.ctypes.data, length, pages.ctypes.data) else pages

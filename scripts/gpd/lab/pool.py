@@ -137,18 +137,20 @@ def read_pool(pipeline: str, pool: Pool) -> Source:
     """
     try:
         return read_source(Path(pool.directory), Path(pool.config or CONFIG), pipeline)
-    except (ConfigurationError, OSError) as error:
+    except (StudyError, OSError) as error:
         raise StudyError("\n".join(f"pipelines.{pipeline}: {line}" for line in str(error).splitlines())) from error
 
 
 def read_source(directory: Path, config: Path, pipeline: str | None = None) -> Source:
     """The same of a configuration, as seen from `directory`; its pipeline is its own if none is named.
 
-    Raises ConfigurationError, OSError.
+    Raises StudyError, OSError.
     """
-    folder = directory.absolute()
-    found = configuration.read([folder / config], folder, pipeline)
-    schema = _schema()
+    folder, schema = directory.absolute(), _schema()
+    try:
+        found = configuration.read([folder / config], folder, pipeline)
+    except ConfigurationError as error:
+        raise StudyError(str(error)) from error
     units = [
         {column: _absolute(value, folder) if column in READS else value for column, value in row.items()}
         for row in found.units
@@ -175,11 +177,6 @@ def longest_name() -> int:
     """How many characters the workflow lets a sample's name have."""
     schema = yaml.safe_load((SCHEMAS / "samples.schema.yaml").read_text(encoding="utf-8"))
     return schema["$defs"]["name"]["maxLength"]
-
-
-def lay_out(source: Source, samples: Collection[str], folder: Path, **settings: Any) -> None:
-    """Lay out a run of some of the samples in `folder`; `settings` replace the pool's."""
-    source.lay_out(samples, folder, **settings)
 
 
 @cache

@@ -30,14 +30,13 @@ from gpd.lab.pool import READS as ROLES
 from gpd.lab.pool import Source
 from gpd.lab.study import StudyError, copied
 from gpd.records.study import Study
-from gpd.text.formats import number
+from gpd.text.formats import in_gigabytes
 
 FOLDER, RECIPE = "reads", "made.json"
 LINES = 4  # of a FASTQ record
 AT_ONCE = 4
 SLACK = 1.1  # a share is drawn at random, and compressed by another program than the whole was
 TRIAL_LINES, TRIAL_BYTES = 1_000_000, 16 * 1024**2
-GIGABYTE = 1e9
 
 
 @dataclass(frozen=True)
@@ -136,8 +135,8 @@ def make(folder: Path, wanted: Sequence[MadeFile]) -> None:
         needed, free = sum(file.bytes for file in left), shutil.disk_usage(folder).free
         if needed > free:
             raise StudyError(
-                f"{folder}: no room on the disk: the reads that the study makes take about {_gb(needed)}, {_gb(free)} "
-                "are free: set another directory, a smaller fraction or fewer copies"
+                f"{folder}: no room on the disk: the reads that the study makes take about {in_gigabytes(needed)}, "
+                f"{in_gigabytes(free)} are free: set another directory, a smaller fraction or fewer copies"
             )
         for is_copy in (False, True):  # of what was made before
             some = [file for file in wanted if (file.share == 1) == is_copy]
@@ -257,10 +256,6 @@ def _refuse_out_of_step(wanted: Iterable[MadeFile]) -> None:
 def _unpacked(raw: BufferedReader) -> BufferedReader | gzip.GzipFile:
     """What a file holds."""
     return gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == digests.GZIP_MAGIC else raw
-
-
-def _gb(amount: float) -> str:
-    return f"{number(amount / GIGABYTE)} GB"
 
 
 @dataclass(frozen=True)

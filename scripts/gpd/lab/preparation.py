@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from gpd.execution import workflow
-from gpd.lab.pool import Source, lay_out
+from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import (
     LEDGER,
     Changed,
     Setup,
     StudyRunError,
-    reason,
     refuse_failed,
     snakemake,
     write_profile,
@@ -30,14 +29,14 @@ def prepare(setup: Setup, cores: int, changed: Changed) -> None:
     if not setup.source.ours:
         plan_dry(setup.source)
         return
-    lay_out(setup.source, [member.name for member in setup.source.members], setup.prepared)
+    setup.source.lay_out([member.name for member in setup.source.members], setup.prepared)
     _make(setup, cores, workflow.PROFILES / "default", ["prepare"], ["--nolock"], changed)
 
 
 def prepare_step(spec: RunSpec, step: StepCopies, setup: Setup, changed: Changed) -> None:
     """Run the workflow up to a step, on all cores, and keep what it makes on the way. Raises StudyRunError."""
     everyone = [member.name for member in setup.source.members]
-    lay_out(setup.source, everyone if PIPELINES[spec.pipeline].of_cohort else spec.samples, setup.prepared)
+    setup.source.lay_out(everyone if PIPELINES[spec.pipeline].of_cohort else spec.samples, setup.prepared)
     profile = workflow.read_profile(workflow.PROFILES / "default" / "config.yaml") | {
         "set-threads": share(1, spec.cores)
     }
@@ -68,7 +67,7 @@ def plan_dry(
     """
     with tempfile.TemporaryDirectory(prefix="gpd-") as scratch:
         folder = Path(scratch)
-        lay_out(source, samples or [member.name for member in source.members], folder, **settings)
+        source.lay_out(samples or [member.name for member in source.members], folder, **settings)
         profile = workflow.read_profile(workflow.PROFILES / "default" / "config.yaml")
         written = write_profile(profile | ({"set-threads": dict(threads)} if threads else {}), folder)
         quiet = [] if threads else ["--quiet", "all"]
@@ -78,5 +77,5 @@ def plan_dry(
         )
         finished = workflow.run(arguments, folder / workflow.LOG, lambda state: None)
         if finished.exit_code:
-            raise StudyRunError(reason(finished))
+            raise StudyRunError(finished.reason)
         return list(finished.output)

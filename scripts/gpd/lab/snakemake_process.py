@@ -10,14 +10,14 @@ from typing import Any, Protocol
 import yaml
 
 from gpd.errors import GpdError
-from gpd.execution import snakemake_log, workflow
+from gpd.execution import workflow
 from gpd.files import write_text
 from gpd.lab import digests, disk
 from gpd.lab.any_workflow import AnyWorkflow
 from gpd.lab.pool import REFERENCE as REFERENCE
-from gpd.lab.pool import Source, lay_out
+from gpd.lab.pool import Source
 from gpd.pipelines import PIPELINES
-from gpd.records.ledger import Attempt, last_attempts, read_ledger
+from gpd.records.ledger import Attempt, failed_jobs, read_ledger
 from gpd.records.run import InputRecord, OutputRecord, Passage, Settings
 from gpd.records.run_spec import INDEPENDENT, RunSpec
 from gpd.tables.summary import summarize
@@ -136,7 +136,7 @@ def set_up(process: Process, spec: RunSpec, setup: Setup) -> None:
     if spec.step:
         settings |= of_step(setup.source, spec.samples, spec.step.scatter)
         made = [path.name for path in (setup.prepared / RESULTS).iterdir() if path.name not in spec.step.rules]
-    lay_out(setup.source, process.samples, process.folder, **settings)
+    setup.source.lay_out(process.samples, process.folder, **settings)
     for name in made:
         (process.folder / RESULTS).mkdir(exist_ok=True)
         (process.folder / RESULTS / name).symlink_to((setup.prepared / RESULTS / name).resolve())
@@ -239,15 +239,8 @@ def left(process: EndedProcess, setup: Setup, inputs: Mapping[str, InputRecord])
 def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], folder: Path) -> None:
     """Raise StudyRunError where a run in a folder did not end well: the jobs of it that failed, with their logs."""
     if finished.exit_code:
-        failed = [attempt for attempt in last_attempts(attempts) if not attempt.succeeded]
-        lines = [f"{each.rule}: {each.message} (log: {folder / each.log})" for each in failed]
-        raise StudyRunError("\n".join(lines) or reason(finished))
-
-
-def reason(finished: workflow.Finished) -> str:
-    """Why Snakemake ended without a job."""
-    nothing = f"Snakemake ended with exit code {finished.exit_code} and printed nothing"
-    return "\n".join(snakemake_log.reason(finished.output)) or nothing
+        lines = [f"{each.rule}: {each.message} (log: {folder / each.log})" for each in failed_jobs(attempts)]
+        raise StudyRunError("\n".join(lines) or finished.reason)
 
 
 def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:

@@ -20,7 +20,8 @@ from gpd.records.run_spec import (
 )
 from gpd.records.study import Sample, Study
 from gpd.statistics.saturation import Observation, around, find_saturation, next_n
-from gpd.tables.repeats import RepeatStats, rule
+from gpd.tables.columns import ConfigurationRow
+from gpd.tables.repeats import rule
 
 MOST_DIGITS = 9  # of a sample's number in a stream
 
@@ -51,7 +52,7 @@ def grid(
     study: Study,
     pools: Mapping[PipelineName, Sequence[Sample]],
     cores: int,
-    seen: Mapping[tuple[CurveKey, int], RepeatStats] | None = None,
+    seen: Mapping[tuple[CurveKey, int], ConfigurationRow] | None = None,
 ) -> list[RunSpec]:
     """The runs whose N is known before the first is run, in the order in which they are run.
 
@@ -71,16 +72,14 @@ def block(
     configurations: Sequence[tuple[CurveKey, int]],
     pool: Sequence[Sample],
     cores: int,
-    seen: Mapping[tuple[CurveKey, int], RepeatStats],
+    seen: Mapping[tuple[CurveKey, int], ConfigurationRow],
 ) -> Iterator[RunSpec]:
     """The repeats of a pipeline's configurations: each repeat of all of them comes before the next repeat of any.
 
     Within a repeat the order is shuffled, so that what changes meanwhile (heat, other users) does not fall on one N,
     mode or binding.
     """
-    wanted = {
-        configuration: rule(study).wanted(seen.get(configuration, RepeatStats())) for configuration in configurations
-    }
+    wanted = {configuration: rule(study).wanted(seen.get(configuration)) for configuration in configurations}
     for repeat in range(1, max(wanted.values(), default=0) + 1):
         dice = random.Random(f"{study.seed}/{configurations[0][0].pipeline}/{repeat}/order")
         order = dice.sample(configurations, len(configurations))
@@ -97,7 +96,7 @@ def search(
     pool: Sequence[Sample],
     cores: int,
     observed: Mapping[CurveKey, Mapping[int, Observation]],
-    seen: Mapping[tuple[CurveKey, int], RepeatStats],
+    seen: Mapping[tuple[CurveKey, int], ConfigurationRow],
     guess: Callable[[RunSpec], Observation | None] = lambda spec: None,
 ) -> Iterator[RunSpec]:
     """The runs that seek each curve's saturation point, and the block that measures what they found, as far as known.

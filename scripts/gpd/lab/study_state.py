@@ -9,13 +9,13 @@ from pathlib import Path
 from gpd.lab import pool_files, study
 from gpd.lab.pool import Source
 from gpd.lab.pool_files import MadeFile
-from gpd.lab.study import Sample, StudyError
-from gpd.records.host import machine_differences
+from gpd.lab.study import Sample
 from gpd.records.run import RunRecord, read_run
 from gpd.records.run_spec import PipelineName, RunSpec
 from gpd.records.study import AUTO, Study
+from gpd.statistics.known import whole_sum
 from gpd.statistics.saturation import Observation
-from gpd.tables import collect, repeats, search
+from gpd.tables import collect, search
 from gpd.tables.collect import Tables
 from gpd.tables.columns import SampleRow
 from gpd.text.formats import SECONDS_PER_DAY
@@ -89,13 +89,8 @@ class StudyState:
 
     @cached_property
     def tables(self) -> Tables | None:
-        """What its runs came to; None: none was begun. Raises StudyError where they ran on several machines."""
-        if not self.folder.is_dir():
-            return None
-        tables = collect.collect(self.folder)
-        if found := machine_differences(record.host for record in tables.records if record.host):
-            raise StudyError(f"{self.folder}: its runs ran on different machines: {found}: give the study another name")
-        return tables
+        """What its runs came to; None: none was begun. Raises CollectError where they ran on several machines."""
+        return collect.of_one_machine(self.folder) if self.folder.is_dir() else None
 
     @cached_property
     def failed(self) -> Sequence[SampleRow]:
@@ -133,7 +128,7 @@ class StudyState:
             return
         tables = self.tables if plan.searches or settings.repeats == AUTO else None
         rows = tables.configurations if tables else ()
-        seen = {(row.curve_key, row.n): repeats.stats(row) for row in rows}
+        seen = {(row.curve_key, row.n): row for row in rows}
         if settings.concurrent_samples:
             yield from study.grid(settings, plan.pools, plan.cores, seen)
             for name, pool in plan.pools.items():
@@ -183,6 +178,12 @@ class StudyState:
         None: no run of its curve has ended.
         """
         return [_estimate_s(spec, self._walls_s.get(_alike(spec), {})) for spec in wanted]
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds that what is left will take; None where nothing is, or it is not known of each run."""
+        times = self.estimates_s(self.left)
+        return whole_sum(times) if times else None
 
     @cached_property
     def _walls_s(self) -> Mapping[tuple, Mapping[int, Sequence[float]]]:

@@ -53,60 +53,17 @@ def look(directories: Mapping[str, Path], window_s: float = WINDOW_S) -> Host:
 
 def describe(facts: Facts) -> Host:
     """Make the record of what a machine reports."""
-    files, lscpu, topology = facts.files, facts.lscpu, facts.topology
-    cpus, cores = topology["cpus"], topology["cores"]
-    model, vm = lscpu.get("Model name"), virtual_machine(facts)
-    base, boost = base_mhz(files, model or ""), boost_state(files)
-    microcode = re.search(r"^microcode\s*: *(\S+)$", files.get("/proc/cpuinfo", ""), re.MULTILINE)
-    caches, nodes = l3_caches(files), numa_nodes(files)
-    cache_mib = [cache.mib for cache in caches if cache.mib is not None]
-    memory = memory_sizes(files.get("/proc/meminfo", ""))
-    swap, swap_free = memory.get("SwapTotal"), memory.get("SwapFree")
-    huge_pages = re.search(r"\[([\w+-]+)\]", files.get("/sys/kernel/mm/transparent_hugepage/enabled", ""))
-    dimms = modules(facts.outputs.get("memory_modules", ""))
+    vm = virtual_machine(facts)
     return Host(
+        **_processor(facts),
+        **_memory(facts),
         hostname=facts.hostname,
         node=facts.slurm.get("SLURMD_NODENAME"),
         partition=facts.slurm.get("SLURM_JOB_PARTITION"),
-        cpu_model=model,
-        sku=short_name(model or "", lscpu.get("BIOS Model name", "")),
-        cpu_family=lscpu.get("CPU family"),
-        cpu_model_number=lscpu.get("Model"),
-        cpu_stepping=lscpu.get("Stepping"),
-        cpu_flags=flags_digest(lscpu.get("Flags", "")),
-        sockets=topology["sockets"],
-        cores=cores,
-        threads=cpus,
-        usable_threads=facts.usable_cpus,
-        usable_cpus=format_cpus(facts.affinity) or None,
-        partial_cores=partial_cores(facts),
-        core_kinds=core_kinds(files),
-        smt=cpus > cores if cpus and cores else None,
-        base_mhz=base,
-        top_mhz=top_mhz(files, base, boost),
-        governor=_joined(_values(files, "cpufreq/scaling_governor")),
-        frequency_driver=_joined(_values(files, "cpufreq/scaling_driver")),
-        boost=boost,
-        microcode=microcode[1] if microcode and microcode[1] not in MADE_UP_MICROCODE else None,
-        l3_groups=topology["l3_groups"] or len(caches) or None,
-        l3_mib=sum(cache_mib) if cache_mib and len(cache_mib) == len(caches) else None,
-        l3=caches,
-        numa_nodes=topology["numa_nodes"] or len(nodes) or None,
-        numa=nodes,
-        memory_mib=memory.get("MemTotal"),
-        memory_available_mib=memory.get("MemAvailable"),
-        memory_speed_mts=min((dimm.configured_mts for dimm in dimms if dimm.configured_mts), default=None),
-        memory_type=_joined(dimm.type for dimm in dimms if re.match(r"(LP)?DDR|HBM", dimm.type or "")),
-        memory_modules=len(dimms) or None,
-        swap_mib=swap,
-        swap_used_mib=None if swap is None or swap_free is None else swap - swap_free,
-        transparent_huge_pages=huge_pages[1] if huge_pages else None,
-        huge_pages=memory.get("HugePages_Total"),
-        huge_page_mib=memory.get("Hugepagesize"),
         architecture=facts.architecture,
         kernel=facts.kernel,
         os=facts.os,
-        mitigations=mitigations(files),
+        mitigations=mitigations(facts.files),
         virtual_machine=vm,
         container=facts.outputs.get("container", "").strip() or None,
         cpu_quota_cpus=facts.limits.cpu_quota_cpus,
@@ -116,6 +73,63 @@ def describe(facts: Facts) -> Host:
         file_systems={name: _unhidden(found, vm) for name, found in facts.file_systems.items()},
         load=load(facts),
     )
+
+
+def _processor(facts: Facts) -> dict[str, Any]:
+    """What the record has of processors, cores and L3 caches."""
+    files, lscpu, topology = facts.files, facts.lscpu, facts.topology
+    cpus, cores = topology["cpus"], topology["cores"]
+    model, caches = lscpu.get("Model name"), l3_caches(files)
+    base, boost = base_mhz(files, model or ""), boost_state(files)
+    microcode = re.search(r"^microcode\s*: *(\S+)$", files.get("/proc/cpuinfo", ""), re.MULTILINE)
+    cache_mib = [cache.mib for cache in caches if cache.mib is not None]
+    return {
+        "cpu_model": model,
+        "sku": short_name(model or "", lscpu.get("BIOS Model name", "")),
+        "cpu_family": lscpu.get("CPU family"),
+        "cpu_model_number": lscpu.get("Model"),
+        "cpu_stepping": lscpu.get("Stepping"),
+        "cpu_flags": flags_digest(lscpu.get("Flags", "")),
+        "sockets": topology["sockets"],
+        "cores": cores,
+        "threads": cpus,
+        "usable_threads": facts.usable_cpus,
+        "usable_cpus": format_cpus(facts.affinity) or None,
+        "partial_cores": partial_cores(facts),
+        "core_kinds": core_kinds(files),
+        "smt": cpus > cores if cpus and cores else None,
+        "base_mhz": base,
+        "top_mhz": top_mhz(files, base, boost),
+        "governor": _joined(_values(files, "cpufreq/scaling_governor")),
+        "frequency_driver": _joined(_values(files, "cpufreq/scaling_driver")),
+        "boost": boost,
+        "microcode": microcode[1] if microcode and microcode[1] not in MADE_UP_MICROCODE else None,
+        "l3_groups": topology["l3_groups"] or len(caches) or None,
+        "l3_mib": sum(cache_mib) if cache_mib and len(cache_mib) == len(caches) else None,
+        "l3": caches,
+    }
+
+
+def _memory(facts: Facts) -> dict[str, Any]:
+    """What the record has of memory and NUMA nodes."""
+    nodes, memory = numa_nodes(facts.files), memory_sizes(facts.files.get("/proc/meminfo", ""))
+    swap, swap_free = memory.get("SwapTotal"), memory.get("SwapFree")
+    huge_pages = re.search(r"\[([\w+-]+)\]", facts.files.get("/sys/kernel/mm/transparent_hugepage/enabled", ""))
+    dimms = modules(facts.outputs.get("memory_modules", ""))
+    return {
+        "numa_nodes": facts.topology["numa_nodes"] or len(nodes) or None,
+        "numa": nodes,
+        "memory_mib": memory.get("MemTotal"),
+        "memory_available_mib": memory.get("MemAvailable"),
+        "memory_speed_mts": min((dimm.configured_mts for dimm in dimms if dimm.configured_mts), default=None),
+        "memory_type": _joined(dimm.type for dimm in dimms if re.match(r"(LP)?DDR|HBM", dimm.type or "")),
+        "memory_modules": len(dimms) or None,
+        "swap_mib": swap,
+        "swap_used_mib": None if swap is None or swap_free is None else swap - swap_free,
+        "transparent_huge_pages": huge_pages[1] if huge_pages else None,
+        "huge_pages": memory.get("HugePages_Total"),
+        "huge_page_mib": memory.get("Hugepagesize"),
+    }
 
 
 # ---- processor -----------------------------------------------------------------------------------------

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from gpd.errors import GpdError
-from gpd.machines.topology import Core, Layout, Policy
+from gpd.machines.topology import Layout, Policy
 from gpd.paths import PINNED
 from gpd.processes import run_script
+from gpd.records.node import SAME, Core
 from gpd.text.cpu_lists import parse_cpus
 
 LAUNCHER = PINNED / "launcher" / "__main__.py"
@@ -44,7 +45,8 @@ def lay_out(policy: Policy, xml: Path | None = None) -> Layout:
     Raises GpdError where the file describes no core.
     """
     found = _topology(policy, xml)
-    cores = (Core(tuple(core["cpus"]), core["l3"], core["numa"], core["socket"]) for core in found["cores"])
+    groups = ({level: number for level in SAME if (number := core[level]) >= 0} for core in found["cores"])
+    cores = (Core(tuple(core["cpus"]), **own) for core, own in zip(found["cores"], groups, strict=True))
     return Layout(policy, tuple(cores), tuple(map(parse_cpus, found["cpu_sets"])))
 
 

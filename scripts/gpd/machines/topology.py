@@ -8,6 +8,7 @@ from rich.columns import Columns
 from rich.console import Console
 from rich.text import Text
 
+from gpd.records.node import Core
 from gpd.text.cpu_lists import format_cpus
 from gpd.text.formats import counted
 
@@ -25,16 +26,6 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Core:
-    """One core: its CPU numbers and the numbers of its groups; negative where the machine does not report them."""
-
-    cpus: tuple[int, ...]
-    l3: int
-    numa: int
-    socket: int
-
-
-@dataclass(frozen=True)
 class Layout:
     """Cores that may be allocated, and the CPU sets, in the order in which jobs would get them."""
 
@@ -45,7 +36,7 @@ class Layout:
 
 def known_levels(cores: Sequence[Core]) -> list[str]:
     """The levels that the machine reports, coarsest first: on some an L3 spans several NUMA nodes."""
-    known = [level for level in NAMES if any(getattr(core, level) >= 0 for core in cores)]
+    known = [level for level in NAMES if any(getattr(core, level) is not None for core in cores)]
     return sorted(known, key=lambda level: _count(cores, level))
 
 
@@ -94,7 +85,8 @@ def _groups(cores: Sequence[Core]) -> list[str]:
     levels = known_levels(cores)
     found: dict[tuple[int, ...], list[int]] = {}
     for core in cores:
-        found.setdefault(tuple(getattr(core, level) for level in levels), []).extend(core.cpus)
+        numbers = (getattr(core, level) for level in levels)
+        found.setdefault(tuple(-1 if number is None else number for number in numbers), []).extend(core.cpus)
     names = [NAMES[level].removesuffix(" group") for level in levels]
     return [
         f"{', '.join(f'{name} {n}' for name, n in zip(names, numbers, strict=True))}: {format_cpus(cpus)}"
@@ -122,16 +114,12 @@ def show(layout: Layout, title: str, console: Console) -> None:
 
 def to_json(layout: Layout) -> str:
     """Policy, groups, cores and CPU sets as JSON; a group that the machine does not report is null."""
-    cores = [
-        {name: None if isinstance(value, int) and value < 0 else value for name, value in asdict(core).items()}
-        for core in layout.cores
-    ]
     known = known_levels(layout.cores)
     described = {
         "policy": asdict(layout.policy),
         "counts": {level: _count(layout.cores, level) if level in known else None for level in NAMES}
         | {"cores": len(layout.cores), "cpus": sum(len(core.cpus) for core in layout.cores)},
-        "cores": cores,
+        "cores": [asdict(core) for core in layout.cores],
         "cpu_sets": [{"cpus": format_cpus(cpus), "crosses": crosses(cpus, layout)} for cpus in layout.cpu_sets],
         "unused": format_cpus(unused(layout)),
     }

@@ -62,7 +62,7 @@ def measure(folder: Path, repeats: int, although_busy: bool, progress: Callable[
         missing["latency"] = str(error)
     progress("disks")
     of_disks = disks.measure(folders, here, missing)
-    bed = test_bed.describe(here, found)
+    bed = test_bed.describe(found)
     missing |= test_bed.missing(here, bed)
     return NodeRecord(
         start=start,

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from gpd.machines import topology
 from gpd.records.host import Host
 from gpd.records.node import SAME, Block, Core, Level, Scope, block_of, nearest
 from gpd.text.cpu_lists import parse_cpus
@@ -62,15 +61,11 @@ class NodePlan:
     unknown: tuple[Scope, ...]
 
 
-def make(usable: Sequence[topology.Core], host: Host, available_mib: float, repeats: int = REPEATS) -> NodePlan:
+def make(cores: Sequence[Core], host: Host, available_mib: float, repeats: int = REPEATS) -> NodePlan:
     """Plan for cores that may be used; `available_mib` is what memory this process may still take."""
-    cores = tuple(
-        Core(cpus=core.cpus, **{level: number for level in SAME if (number := getattr(core, level)) >= 0})
-        for core in usable
-    )
     pairs, of_pairs = draw_pairs(cores)
     return NodePlan(
-        cores=cores,
+        cores=tuple(cores),
         places=tuple(_places(cores, host, available_mib)),
         remotes=tuple(_remotes(cores, host, available_mib)),
         repeats=repeats,

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Mapping
 
 from gpd.machines.facts import Facts
-from gpd.machines.host import mitigations
 from gpd.machines.memory_modules import channels, line, modules
 from gpd.records.host import Host
 from gpd.records.node import TestBed
@@ -14,29 +13,20 @@ DMI = "/sys/class/dmi/id"
 PROFILE = "/sys/firmware/acpi/platform_profile"
 
 
-def describe(host: Host, facts: Facts) -> TestBed:
+def describe(facts: Facts) -> TestBed:
     """Make the record's part of a machine's facts."""
-    cpu, files = facts.lscpu, facts.files
+    files = facts.files
     found = modules(facts.outputs.get("memory_modules", ""))
     return TestBed(
-        family=_whole(cpu.get("CPU family")),
-        model=_whole(cpu.get("Model")),
-        stepping=_whole(cpu.get("Stepping")),
         system=_joined(files, "sys_vendor", "product_name"),
         board=_joined(files, "board_vendor", "board_name"),
         bios_vendor=_joined(files, "bios_vendor"),
         bios_version=_joined(files, "bios_version"),
         bios_date=_joined(files, "bios_date"),
         profile=line(files.get(PROFILE)),
-        nps=host.numa_nodes / host.sockets if host.numa_nodes and host.sockets else None,
         modules=found,
         channels=channels(found),
-        mitigations=mitigations(files),
     )
-
-
-def _whole(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() else None
 
 
 def _joined(files: Mapping[str, str], *names: str) -> str | None:

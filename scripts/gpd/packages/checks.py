@@ -41,7 +41,7 @@ def measured(found: Recomputed) -> Found:
     rows: list[tuple[ConfigurationRow | StreamRow, list[SampleRow]]] = [
         (row, [one for one in samples if (one.pipeline, one.n, one.counted) == (row.pipeline, row.n, True)])
         for row in found.tables.configurations
-        if row.human_30x_per_day.mean is not None
+        if row.human_30x_per_day.value is not None
     ]
     rows += [
         (row, [one for one in samples if one.run == row.run])

@@ -9,10 +9,10 @@ from gpd.packages.evidence import Recomputed
 from gpd.packages.verdicts import FAILS, NO_PLAN, UNKNOWN, Found, at, verdict
 from gpd.records.run_spec import CurveKey, RunSpec
 from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
-from gpd.statistics.estimates import estimate
-from gpd.tables import repeats, search
+from gpd.statistics.estimates import Estimate
+from gpd.tables import repeats, rows, search
 from gpd.tables.columns import ConfigurationRow, RunRow, StreamRow
-from gpd.tables.repeats import LEAST, RepeatStats, relative
+from gpd.tables.repeats import LEAST, error_in_words, is_precise
 from gpd.text.formats import counted, listed, number, percent
 
 OLDER_DESIGN = "an earlier version sought N and stopped its repeats by other rules: what is to be here is not known"
@@ -25,27 +25,25 @@ def precision(found: Recomputed) -> Found:
         return UNKNOWN, [NO_PLAN]
     claimed = found.plan.study.precision
     wrong, well = [], []
-    rows: list[tuple[ConfigurationRow | StreamRow, RepeatStats, str]] = [
-        (row, repeats.stats(row), "") for row in found.tables.configurations
-    ]
-    rows += [(row, _stats(row), f"{row.batches} batches of its window") for row in found.tables.streams]
-    for row, stats, parts in rows:
-        share = relative(stats.mean, stats.half_width)
-        error = "no interval" if share is None else f"95% interval \u00b1 {percent(share)}"
-        line = f"{at(row.curve_key, row.n)}: {parts or counted(stats.ended, 'repeat')}, {error}"
-        if stats.ended < LEAST and not parts:
+    every: list[ConfigurationRow | StreamRow] = [*found.tables.configurations, *found.tables.streams]
+    for row in every:
+        daily, of, enough = _daily(row)
+        line = f"{at(row.curve_key, row.n)}: {of}, {error_in_words(daily)}"
+        if not enough:
             wrong.append(f"{line}; at least {LEAST} repeats are needed")
-        elif not stats.within(claimed):
+        elif not is_precise(daily, claimed):
             wrong.append(f"{line}; {percent(claimed)} is claimed")
         else:
             well.append(line)
     return verdict(wrong, well, [] if well else ["no configuration has a figure"])
 
 
-def _stats(row: StreamRow) -> RepeatStats:
-    """What the batches of a stream's window came to, as if each were a repeat."""
-    mean, high = row.genomes_per_day, row.genomes_per_day_high
-    return RepeatStats(row.batches, mean, None if mean is None or high is None else high - mean)
+def _daily(row: ConfigurationRow | StreamRow) -> tuple[Estimate, str, bool]:
+    """Genomes a day, over how many repeats, or batches of a stream's window, and whether these are enough."""
+    if isinstance(row, ConfigurationRow):
+        return row.genomes_per_day, counted(row.repeats, "repeat"), row.repeats >= LEAST
+    daily = Estimate(row.genomes_per_day, row.genomes_per_day_low, row.genomes_per_day_high, row.batches)
+    return daily, f"{row.batches} batches of its window", True
 
 
 def duration(found: Recomputed) -> Found:
@@ -108,7 +106,7 @@ def _not_copies(plan: StudyRecord) -> Iterator[str]:
 
 def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
-    settings, seen = plan.study, {(row.curve_key, row.n): repeats.stats(row) for row in found.tables.configurations}
+    settings, seen = plan.study, {(row.curve_key, row.n): row for row in found.tables.configurations}
     if settings.concurrent_samples:
         yield from study.grid(settings, plan.pools, plan.cores, seen)
         for pipeline in settings.pipelines:
@@ -172,8 +170,8 @@ def _went_on(found: Recomputed) -> Iterator[str]:
         if run.counted:
             of_configurations.setdefault((run.curve_key, run.n), []).append(run)
     for (curve_key, n), own in of_configurations.items():
-        daily = [run.genomes_per_day for run in sorted(own, key=lambda run: run.repeat)]
-        for ended in range(1, len(daily)):
-            if rule.wanted(RepeatStats.of(ended, estimate(daily[:ended]))) == ended:
-                yield f"{at(curve_key, n)}: had enough repeats with {ended}, and went on to {len(daily)}"
+        own.sort(key=lambda run: run.repeat)
+        for ended in range(1, len(own)):
+            if rule.wanted(rows.configuration(own[:ended])) == ended:
+                yield f"{at(curve_key, n)}: had enough repeats with {ended}, and went on to {len(own)}"
                 break

@@ -7,7 +7,6 @@ from gpd.lab import study
 from gpd.records.run import Passage, RunRecord
 from gpd.text.formats import number
 
-TOLERANCE_S = 1.0  # by which two clocks may differ over a run, as where one is set
 REFILLED_S = 10.0  # in which a sample follows another that has ended
 
 

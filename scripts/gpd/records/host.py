@@ -136,6 +136,10 @@ class Host:
     file_systems: Mapping[str, FileSystem] = field(default_factory=dict)
     load: Load | None = None
 
+    @property
+    def numa_nodes_a_socket(self) -> float | None:
+        return self.numa_nodes / self.sockets if self.numa_nodes and self.sockets else None
+
 
 @dataclass(frozen=True)
 class Trait:

@@ -232,6 +232,11 @@ def last_attempts(attempts: Iterable[Attempt]) -> list[Attempt]:
     return list(last.values())
 
 
+def failed_jobs(attempts: Iterable[Attempt]) -> list[Attempt]:
+    """The last attempt at every job that failed for good."""
+    return [attempt for attempt in last_attempts(attempts) if not attempt.succeeded]
+
+
 def _is_earlier(attempt: Attempt, known: Attempt) -> bool:
     """Whether Slurm started `known` after it, for the same shard of the job."""
     same = (attempt.slurm_job_id, attempt.shard) == (known.slurm_job_id, known.shard)

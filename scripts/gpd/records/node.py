@@ -51,9 +51,9 @@ class NodeRecordError(GpdError):
     """A file that is no record of a node; the message is one line that names it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Core:
-    """A core that this process may use: its CPUs, and the numbers of its groups; None where they are not known."""
+    """A core: its CPUs, and the numbers of its groups; None where the machine does not report them."""
 
     cpus: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=16)]
     l3: Number | None = None
@@ -206,26 +206,21 @@ class Module:
 
 @dataclass(frozen=True, kw_only=True)
 class TestBed:
-    """What the machine is made of, beside its Host. `nps`: NUMA nodes a socket, deduced from counting both.
+    """What the machine is made of, beside its Host.
 
     `channels`: how many memory channels have a module, where the firmware's names of slots tell channels.
     """
 
     __test__ = False  # no test of pytest's
 
-    family: Number | None = None
-    model: Number | None = None
-    stepping: Number | None = None
     system: Text | None = None
     board: Text | None = None
     bios_vendor: Text | None = None
     bios_version: Text | None = None
     bios_date: Text | None = None
     profile: Text | None = None
-    nps: Positive | None = None
     modules: Annotated[tuple[Module, ...], Meta(max_length=512)] = ()
     channels: Number | None = None
-    mitigations: Annotated[Mapping[Text, Text], Meta(max_length=256)] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

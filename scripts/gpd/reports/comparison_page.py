@@ -19,12 +19,11 @@ from gpd.comparison.results import (
     steps_of,
 )
 from gpd.pipelines import PIPELINES
-from gpd.reports.figures import INTERVALS, WHISKERS, Curve, CurvePoint, draw_curves, draw_stacks, stack_of
+from gpd.reports.figures import INTERVALS, WHISKERS, Curve, Stack, draw_curves, draw_stacks, known
 from gpd.reports.grids import step_numbers
 from gpd.reports.page import Notice, Page, Section
 from gpd.reports.study_figures import ReportFigure
 from gpd.tables.columns import CLOCKS
-from gpd.text.formats import unit_for
 
 MOST_NAMED = 4  # sides in a title
 MOST_SIDES = 8  # in a figure: past that lines can't be told apart
@@ -71,8 +70,7 @@ def _figures(compared: Comparison, best: Configuration, at: int) -> Iterator[Rep
 
 
 def _curve(name: str, results: Mapping[int, Results], of: Metric) -> Curve:
-    estimates = {n: own.estimate(of) for n, own in results.items()}
-    return Curve(name, tuple(CurvePoint.of(n, one) for n, one in estimates.items() if one.mean is not None))
+    return Curve(name, known({n: own.estimate(of) for n, own in results.items()}))
 
 
 def _steps(sides: Sequence[Side], rows: Configuration, at: int) -> ReportFigure:
@@ -83,19 +81,13 @@ def _steps(sides: Sequence[Side], rows: Configuration, at: int) -> ReportFigure:
     a_gigabase = not same_size(*results)
     column = A_GIGABASE[clock] if a_gigabase else clock
     steps = step_numbers(rows.common.pipeline, steps_of(results))
-    hours = [{step: one.estimate(Metric(column, step)) for step in steps} for one in results]
-    longest = max((sum(of.mean or 0 for of in every.values()) for every in hours), default=0)
-    if not longest:
+    hours = [known({step: one.estimate(Metric(column, step)) for step in steps}) for one in results]
+    stacks = [Stack(_label(side), own).times(SECONDS_PER_HOUR) for side, own in zip(sides, hours, strict=True)]
+    if not any(stack.total for stack in stacks):
         return ReportFigure("No figure of steps: how long they took is not known.")
-    unit = unit_for(longest * SECONDS_PER_HOUR)
-    stacks = [
-        stack_of(_label(side), {step: of.times(SECONDS_PER_HOUR / unit.seconds) for step, of in every.items()})
-        for side, every in zip(sides, hours, strict=True)
-    ]
-    y_label = f"{unit.name}{' a gigabase' if a_gigabase else ''}"
-    what = f"{CLOCKS[clock]}{' a gigabase' if a_gigabase else ''}"
-    title = f"{what}, {curve_name(rows.common, rows.n)}"
-    drawing = draw_stacks(f"steps-{at}", title, stacks, y_label, steps, x_label="side")
+    of_what = " a gigabase" if a_gigabase else ""
+    title = f"{CLOCKS[clock]}{of_what}, {curve_name(rows.common, rows.n)}"
+    drawing = draw_stacks(f"steps-{at}", title, stacks, f"{{}}{of_what}", steps, x_label="side")
     overlap = " Steps overlap, so that these do not add up to the makespan." if clock == ELAPSED else ""
     return ReportFigure(f"Means over repeats. {WHISKERS}{overlap}", drawing)
 

@@ -4,10 +4,11 @@ Numbers come in the unit that the axis names.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
+from math import fsum
 from textwrap import fill
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib
 import numpy as np
@@ -19,7 +20,7 @@ from matplotlib.ticker import MaxNLocator
 
 from gpd.reports import looks, svg
 from gpd.statistics.estimates import Estimate
-from gpd.text.formats import number
+from gpd.text.formats import number, unit_for
 
 HEADROOM = 1.06  # above the highest point, for its ring and error bar
 MOST_BARS = 1500  # of a timeline: past that they are thinner than a line
@@ -32,44 +33,47 @@ WHISKERS = "Lines at a part's top: the 95% confidence interval of its own mean; 
 INTERVALS = "Bars: 95% confidence intervals of the mean, by Student's t; a point without has one repeat."
 
 
-@dataclass(frozen=True)
-class CurvePoint:
-    """A mean at N samples at once, and from where to where its error bar goes; None: one value alone, no bar."""
+Key = TypeVar("Key", int, str)
 
-    n: int
-    value: float
-    interval: tuple[float, float] | None = None
 
-    @classmethod
-    def of(cls, n: int, estimate: Estimate) -> "CurvePoint":
-        """A mean with its 95% interval, which begins at zero at the least: nothing is done less than not at all."""
-        low, high = estimate.interval() or (None, None)
-        return cls(n, estimate.mean or 0.0, None if low is None or high is None else (max(low, 0.0), high))
+def known(estimates: Mapping[Key, Estimate]) -> dict[Key, Estimate]:
+    """Those that have a value."""
+    return {key: one for key, one in estimates.items() if one.value is not None}
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Points in order of N; `saturation` is the N past which more samples at once do not help."""
+    """Means by N, ascending; `saturation` is the N past which more samples at once do not help."""
 
     label: str
-    points: tuple[CurvePoint, ...]
+    points: Mapping[int, Estimate]
     saturation: int | None = None
 
 
 @dataclass(frozen=True)
 class Stack:
-    """One bar: what each step took, in the order they are stacked, and how far that may be off to each side."""
+    """One bar: what each step took, in the order they are stacked."""
 
     label: str
-    parts: Mapping[str, float]
-    errors: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, Estimate]
 
+    @property
+    def total(self) -> float:
+        """The height of all of it."""
+        return fsum(map(self.height, self.parts))
 
-def stack_of(label: str, parts: Mapping[str, Estimate]) -> Stack:
-    """A bar of the means that are known, with the half-widths of their intervals."""
-    means = {step: part.mean for step, part in parts.items() if part.mean is not None}
-    errors = {step: half for step, part in parts.items() if (half := part.half_width()) is not None}
-    return Stack(label, means, errors)
+    def times(self, factor: float) -> "Stack":
+        return Stack(self.label, {step: of.times(factor) for step, of in self.parts.items()})
+
+    def height(self, step: str) -> float:
+        return self.parts.get(step, Estimate()).value or 0.0
+
+    def error(self, step: str) -> float | None:
+        """How far it may be off to each side."""
+        return self.parts.get(step, Estimate()).half_width
+
+    def in_words(self) -> str:
+        return ", ".join(f"{step} {number(of.value)}" for step, of in self.parts.items())
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,11 @@ def draw_curves(
     muted: bool = False,
     x_label: str = SAMPLES_AT_ONCE,
 ) -> svg.Drawing:
-    """Lines against N with error bars; saturation points are ringed. `muted` draws lines for reference in grey."""
+    """Lines against N with error bars; saturation points are ringed. `muted` draws lines for reference in grey.
+
+    A curve of which nothing is known is left out.
+    """
+    curves = [curve for curve in curves if curve.points]
     saturations = any(curve.saturation is not None for curve in curves)
     names = [fill(curve.label, LEGEND_LINE) for curve in curves] + ["saturation point"] * saturations
     columns = 2 if all(len(name) <= HALF_LEGEND_LINE for name in names) else 1
@@ -100,7 +108,7 @@ def draw_curves(
         figure, axes = svg.half("\n".join(names).count("\n") + 1, columns)
         for at, curve in enumerate(curves):
             _draw_curve(axes, curve, at, muted)
-        _count_axis(axes, sorted({point.n for curve in curves for point in curve.points}), x_label)
+        _count_axis(axes, sorted({n for curve in curves for n in curve.points}), x_label)
         axes.set_ylim(0, HEADROOM * axes.get_ylim()[1])
         axes.set_ylabel(y_label)
         handles, _ = axes.get_legend_handles_labels()
@@ -114,7 +122,7 @@ def in_words(curves: Iterable[Curve], x_label: str = SAMPLES_AT_ONCE) -> str:
     """Say in words what curves show, for those who can't see them."""
     x = "N" if x_label == SAMPLES_AT_ONCE else x_label
     return "; ".join(
-        f"{curve.label}: " + ", ".join(f"{number(point.value)} at {x} = {point.n}" for point in curve.points)
+        f"{curve.label}: " + ", ".join(f"{number(point.value)} at {x} = {n}" for n, point in curve.points.items())
         for curve in curves
     )
 
@@ -158,21 +166,26 @@ def draw_stacks(
     numbers: Mapping[str, str],
     x_label: str = SAMPLES_AT_ONCE,
 ) -> svg.Drawing:
-    """A bar for each N, steps stacked from the first upwards; each part that has room bears its step's number."""
+    """A bar for each N, steps stacked from the first upwards; each part that has room bears its step's number.
+
+    Parts are seconds, and drawn in the unit of the longest bar, whose name `y_label` has in place of {}.
+    """
+    unit = unit_for(max(stack.total for stack in stacks))
+    stacks, y_label = [stack.times(1 / unit.seconds) for stack in stacks], y_label.format(unit.name)
     steps = [step for step in numbers if any(step in stack.parts for stack in stacks)]
     with matplotlib.rc_context(svg.SETTINGS | {"svg.hashsalt": name, "axes.grid.axis": "y"}):
         figure, axes = svg.half(len(steps))
-        highest = max((sum(stack.parts.values()) for stack in stacks), default=0) or 1
+        highest = max(stack.total for stack in stacks) or 1
         bottom = np.zeros(len(stacks))
         for step in steps:
-            heights = np.array([stack.parts.get(step, 0.0) for stack in stacks])
+            heights = np.array([stack.height(step) for stack in stacks])
             colour, hatch = looks.look(step, numbers)
             look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "#fff", "linewidth": 0.6}
             bars = axes.bar(range(len(stacks)), heights, 0.62, bottom=bottom, **look)
             named = [numbers[step] if height >= highest * 0.06 else "" for height in heights]
             axes.bar_label(bars, named, label_type="center", fontsize=8, color=looks.ink(colour))
             bottom += heights
-            _draw_whiskers(axes, [stack.errors.get(step) for stack in stacks], bottom, steps.index(step) / len(steps))
+            _draw_whiskers(axes, [stack.error(step) for stack in stacks], bottom, steps.index(step) / len(steps))
         axes.set_ylim(0)
         axes.set_xticks(range(len(stacks)), [stack.label for stack in stacks])
         room = max(3 - len(stacks), 0) / 2  # a lone bar is no wall
@@ -181,8 +194,7 @@ def draw_stacks(
         axes.set_ylabel(y_label)
         svg.legend(figure, *looks.step_key(steps, numbers), columns=2)
         head = "N = " if x_label == SAMPLES_AT_ONCE else ""
-        parts = [(stack.label, ", ".join(f"{k} {number(v)}" for k, v in stack.parts.items())) for stack in stacks]
-        words = "; ".join(f"{head}{label}: {part}" for label, part in parts)
+        words = "; ".join(f"{head}{stack.label}: {stack.in_words()}" for stack in stacks)
         return svg.drawing(figure, name, title, f"{y_label.capitalize()}. {words}")
 
 
@@ -227,15 +239,18 @@ def draw_timeline(
 def _draw_curve(axes: Axes, curve: Curve, at: int, muted: bool) -> None:
     colours = looks.GREYS if muted else looks.LINES
     colour, mark = colours[at % len(colours)], looks.MARKERS[at % len(looks.MARKERS)]
-    n, values = [point.n for point in curve.points], [point.value for point in curve.points]
+    values = {n: point.value for n, point in curve.points.items() if point.value is not None}
     dashes = looks.DASHES[at % len(looks.DASHES)] if muted else "-"
-    axes.plot(n, values, color=colour, marker=mark, ls=dashes, ms=5, lw=1.6, label=curve.label)
-    bars = [(point.n, point.value, *point.interval) for point in curve.points if point.interval]
+    axes.plot(
+        list(values), list(values.values()), color=colour, marker=mark, ls=dashes, ms=5, lw=1.6, label=curve.label
+    )
+    bars = [(n, of.value, of.low, of.high) for n, of in curve.points.items() if of.low is not None]
     if bars:
-        x, y, low, high = np.array(bars).T
+        x, y, low, high = np.array(bars, dtype=float).T
+        low = low.clip(min=0)  # nothing is done less than not at all
         axes.errorbar(x, y, yerr=(y - low, high - y), fmt="none", ecolor=colour, elinewidth=1.2)
-    ringed = [point for point in curve.points if point.n == curve.saturation]
-    axes.plot([p.n for p in ringed], [p.value for p in ringed], ls="", marker="o", ms=13, mfc="none", mec=colour)
+    ringed = {n: value for n, value in values.items() if n == curve.saturation}
+    axes.plot(list(ringed), list(ringed.values()), ls="", marker="o", ms=13, mfc="none", mec=colour)
 
 
 def _draw_whiskers(axes: Axes, errors: Sequence[float | None], tops: np.ndarray, at: float) -> None:

@@ -12,7 +12,7 @@ from gpd.statistics.estimates import Estimate
 from gpd.tables import search
 from gpd.tables.collect import Tables
 from gpd.tables.columns import CLOCKS, ConfigurationRow, OfRun, RunRow, StreamRow, SummaryRow
-from gpd.text.formats import TimeUnit, listed, number, of_copies, of_reads, unit_for, with_error
+from gpd.text.formats import TimeUnit, from_to, listed, number, of_copies, of_reads, unit_for, with_error
 from gpd.text.grid import Entry, Grid, Group, Line, group
 
 SECONDS_PER_HOUR = 3600
@@ -98,7 +98,7 @@ def step_grids(
 ) -> list[Grid]:
     """The published-style table of a curve by one of CLOCKS: rows are steps, columns are N, means with their errors."""
     own, times = configurations_of(curve_key, configurations), step_times(curve_key, clock, summary)
-    known = [one.mean for one in (*times.values(), *(each.makespan_s for each in own)) if one.mean is not None]
+    known = [one.value for one in (*times.values(), *(each.makespan_s for each in own)) if one.value is not None]
     unit = unit_for(max(known, default=0))
     pages = _pages(own, widest)
     return [
@@ -154,7 +154,7 @@ def _step_lines(
 
 def _time(seconds: Estimate | None, unit: TimeUnit) -> Entry:
     """A mean time and the half-width of its 95% interval."""
-    known = (None, None) if seconds is None else (seconds.mean, seconds.half_width())
+    known = (None, None) if seconds is None else (seconds.value, seconds.half_width)
     mean, error = (None if value is None else unit.of(value) for value in known)
     return Entry(*with_error(mean, error, least=unit.decimals))
 
@@ -173,7 +173,7 @@ def _sums(
     daily = daily_of(configurations[0].pipeline, configurations)
     for column, head in _daily(configurations[0].pipeline, daily):
         estimates = [getattr(configuration, column) for configuration in configurations]
-        if any(one.mean is not None for one in estimates):
+        if any(one.value is not None for one in estimates):
             yield Line(head, tuple(map(mean_entry, estimates)))
     yield Line("repeats", tuple(Entry(f"{configuration.repeats:,}") for configuration in configurations))
 
@@ -186,7 +186,7 @@ def _daily(pipeline: str, of_samples: str) -> list[tuple[str, str]]:
 
 def mean_entry(of: Estimate) -> Entry:
     """A mean and the half-width of its 95% interval."""
-    return Entry(*with_error(of.mean, of.half_width()))
+    return Entry(*with_error(of.value, of.half_width))
 
 
 def few_repeats(configurations: Iterable[ConfigurationRow]) -> tuple[str, ...]:
@@ -228,7 +228,7 @@ def configurations_grid(curve_key: CurveKey, configurations: Iterable[Configurat
 def _columns(configurations: Sequence[ConfigurationRow]) -> dict[str, str]:
     """The columns of a curve by their heads: of parts of genomes' reads, or of others, no genomes."""
     parts = any(one.fraction < 1 or one.pipeline not in PIPELINES for one in configurations)
-    human = any(configuration.human_30x_per_day.mean is not None for configuration in configurations)
+    human = any(configuration.human_30x_per_day.value is not None for configuration in configurations)
     return {
         "samples/day" if parts and head == "genomes/day" else head: name
         for head, name in CONFIGURATION_COLUMNS.items()
@@ -269,7 +269,7 @@ def stream_grid(streams: Sequence[StreamRow]) -> Grid | None:
         (
             f"{row.pipeline}, {describe_binding(row.binding)}",
             *(str(row.n), str(row.completed), str(row.failed)),
-            Entry(number(row.genomes_per_day), _from_to(row.genomes_per_day_low, row.genomes_per_day_high)),
+            Entry(number(row.genomes_per_day), from_to(row.genomes_per_day_low, row.genomes_per_day_high)),
             number(row.human_30x_per_day) if PIPELINES[row.pipeline].genomes else "",
             *(number(row.result_median_s), _share(row.busy_share)),
         )
@@ -280,7 +280,3 @@ def stream_grid(streams: Sequence[StreamRow]) -> Grid | None:
     notes = [f"{row.run}: {TOO_FEW}" for row in full if row.genomes_per_day_low is None]
     caption = f"Streams: N samples always in flight{measured_on(full)}"
     return Grid(caption, heads, (group(lines),), tuple(notes)) if lines else None
-
-
-def _from_to(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"({number(low)}-{number(high)})"

@@ -26,7 +26,7 @@ def headline(pipeline: str, tables: Tables) -> Headline:
     configurations = [
         configuration
         for configuration in tables.configurations
-        if configuration.pipeline == pipeline and configuration.genomes_per_day.mean
+        if configuration.pipeline == pipeline and configuration.genomes_per_day.value
     ]
     if not configurations:
         measured = any(run.pipeline == pipeline for run in counted_in(tables.runs))
@@ -45,13 +45,13 @@ def headline(pipeline: str, tables: Tables) -> Headline:
     if most is not best:
         where = f"N = {most.n} ({label(most.curve_key)})"
         why = f"but there {_freed(most)}" if most.failed else "which is within the noise"
-        faster = f" {where} gave {number(most.genomes_per_day.mean)}, {why}."
+        faster = f" {where} gave {number(most.genomes_per_day.value)}, {why}."
     return Headline(
         pipeline,
         mean_entry(best.genomes_per_day),
         f"{daily_of(pipeline, [best])}{whole}{'' if size is None else f', of {number(size, 2)} gigabases each'}",
         _reached(best, tables) + faster,
-        tuple((mean_entry(one), name) for one, name in others if one.mean is not None),
+        tuple((mean_entry(one), name) for one, name in others if one.value is not None),
         _scale(pipeline, size, best.fraction),
     )
 
@@ -69,7 +69,7 @@ def _best_configurations(configurations: Sequence[ConfigurationRow]) -> Iterator
 
 
 def _daily(configuration: ConfigurationRow) -> float:
-    return configuration.genomes_per_day.mean or 0.0
+    return configuration.genomes_per_day.value or 0.0
 
 
 def _freed(configuration: ConfigurationRow) -> str:

@@ -57,11 +57,7 @@ def _short_of_budget(tables: Tables) -> str:
     if tables.plan is None or tables.plan.study.budget is None:
         return ""
     wanted = repeats.rule(tables.plan.study)
-    short = [
-        configuration
-        for configuration in tables.configurations
-        if (stats := repeats.stats(configuration)).ended < wanted.wanted(stats)
-    ]
+    short = [one for one in tables.configurations if one.repeats < wanted.wanted(one)]
     which = counted(len(short), "configuration")
     return f"The budget of {tables.plan.study.budget} ended before all repeats of {which} were made." if short else ""
 

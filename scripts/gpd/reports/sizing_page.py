@@ -1,8 +1,8 @@
 """A size as a page: what is needed of each machine, and their measured curves. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from gpd.reports.figures import Curve, CurvePoint, draw_curves
+from gpd.reports.figures import Curve, draw_curves
 from gpd.reports.page import Notice, Page, Section
 from gpd.reports.study_figures import ReportFigure
 from gpd.sizing.grids import sizing_grid, source_grid
@@ -24,7 +24,8 @@ def sizing_page(sizings: Sequence[Sizing], sources: Sequence[CoreHours]) -> Page
 
 
 def _figure(sizings: Sequence[Sizing]) -> ReportFigure:
-    curves = [Curve(one.machine.name, tuple(_points(one)), _ringed(one)) for one in sizings]
+    daily = [{at.n: one.demand.daily(at) for at in one.measured} for one in sizings]
+    curves = [Curve(one.machine.name, points, _ringed(one)) for one, points in zip(sizings, daily, strict=True)]
     title = f"Genomes a day of one node, {sizings[0].demand.depth:g}x"
     return ReportFigure(
         "One node, at each N that was measured. Bars: 95% intervals, where runs tell them.",
@@ -35,10 +36,3 @@ def _figure(sizings: Sequence[Sizing]) -> ReportFigure:
 def _ringed(one: Sizing) -> int | None:
     """The N that answers; None where it is the largest that was measured, for more samples may give more."""
     return one.n if one.n < one.measured[-1].n else None
-
-
-def _points(one: Sizing) -> Iterator[CurvePoint]:
-    for measured in one.measured:
-        daily = one.demand.daily(measured)
-        interval = None if daily.low is None or daily.high is None else (daily.low, daily.high)
-        yield CurvePoint(measured.n, daily.mid, interval)

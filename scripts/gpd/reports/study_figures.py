@@ -12,12 +12,12 @@ from gpd.reports.figures import (
     WHISKERS,
     Bar,
     Curve,
-    CurvePoint,
+    Stack,
     draw_curves,
     draw_stacks,
     draw_timeline,
     in_words,
-    stack_of,
+    known,
 )
 from gpd.reports.grids import (
     configurations_of,
@@ -31,6 +31,7 @@ from gpd.reports.grids import (
     steps_in,
 )
 from gpd.reports.svg import Drawing
+from gpd.statistics.estimates import Estimate
 from gpd.statistics.saturation import Saturation, find_saturation
 from gpd.tables.columns import ConfigurationRow, JobRow, SummaryRow
 from gpd.text.cpu_lists import parse_cpus
@@ -93,20 +94,17 @@ def utilisation_figure(pipeline: str, lines: Sequence[CurveKey], points: Sequenc
 
 
 def _against_n(name: str, unit: str, curves: Sequence[Curve], note: str) -> ReportFigure:
-    known, what = [curve for curve in curves if curve.points], unit.removesuffix(", %")
-    if not any(len(curve.points) > 1 for curve in known):
-        return ReportFigure(f"No curve of {what}: it takes more than one N. {in_words(known) or 'Not known'}.")
+    drawn, what = [curve for curve in curves if curve.points], unit.removesuffix(", %")
+    if not any(len(curve.points) > 1 for curve in drawn):
+        return ReportFigure(f"No curve of {what}: it takes more than one N. {in_words(drawn) or 'Not known'}.")
     title = f"{what[:1].upper()}{what[1:]} against samples at once, {name.partition('-')[0]}"
-    return ReportFigure(f"{note} {INTERVALS}", draw_curves(name, title, known, unit))
+    return ReportFigure(f"{note} {INTERVALS}", draw_curves(name, title, drawn, unit))
 
 
 def reference_figure(references: Sequence[PublishedCurve]) -> ReportFigure | None:
     """The published curves in a panel of their own: their samples, tools and storage are not the study's."""
-    known = [
-        Curve(sku.sku, tuple(CurvePoint(p.n, p.genomes_per_day) for p in sku.points if p.genomes_per_day is not None))
-        for sku in references
-    ]
-    if not (curves := [curve for curve in known if len(curve.points) > 1]):
+    every = [Curve(sku.sku, known({p.n: Estimate(p.genomes_per_day) for p in sku.points})) for sku in references]
+    if not (curves := [curve for curve in every if len(curve.points) > 1]):
         return None
     notes = [note for sku in references for point in sku.points for note in point.notes]
     title = "Published genomes a day against samples at once"
@@ -123,10 +121,10 @@ def _curve(
     curve_key: CurveKey, points: Sequence[ConfigurationRow], column: str, scale: float = 1, rings: bool = False
 ) -> Curve:
     estimates = {point.n: getattr(point, column) for point in configurations_of(curve_key, points)}
-    drawn = (CurvePoint.of(n, one.times(scale)) for n, one in estimates.items() if one.mean is not None)
+    drawn = known({n: one.times(scale) for n, one in estimates.items()})
     saturation = saturation_of(curve_key, points) if rings else None
     best_n = saturation.best_n if saturation else None
-    return Curve(label(curve_key), tuple(drawn), None if best_n == max(estimates, default=None) else best_n)
+    return Curve(label(curve_key), drawn, None if best_n == max(estimates, default=None) else best_n)
 
 
 # --------------------------------------------------------------------------------------------- stacks
@@ -138,18 +136,16 @@ def step_figure(curve_key: CurveKey, summary: Sequence[SummaryRow], points: Sequ
     times = {(step, n): time.times(1 / n) for (step, n), time in every.items() if step is not None}
     if not times:
         return ReportFigure("No figure of summed step times: no job of a step is known to have ended.")
-    counts = sorted({n for _, n in times})
-    unit = unit_for(max(sum(time.mean or 0 for (_, n), time in times.items() if n == count) for count in counts))
     numbers = step_numbers(curve_key.pipeline, steps_in(curve_key, summary))
     stacks = [
-        stack_of(str(n), {step: times[step, n].times(1 / unit.seconds) for step in numbers if (step, n) in times})
-        for n in counts
+        Stack(str(n), {step: times[step, n] for step in numbers if (step, n) in times})
+        for n in sorted({n for _, n in times})
     ]
     drawing = draw_stacks(
         f"{name(curve_key)}-steps",
         f"Summed step time of each step a sample, {curve_key.pipeline}, {label(curve_key)}",
         stacks,
-        f"summed {unit.name} a sample",
+        "summed {} a sample",
         numbers,
     )
     failed = any(point.failed for point in rows(curve_key, points))

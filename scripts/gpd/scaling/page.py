@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import ALONE, FULL, WHOLE
-from gpd.reports.figures import INTERVALS, Curve, CurvePoint, draw_curves
+from gpd.reports.figures import INTERVALS, Curve, draw_curves, known
 from gpd.reports.grids import INTERVALS as STATISTIC
 from gpd.reports.grids import mean_entry
 from gpd.reports.host_grid import host_grid, other_machines, software_grid
@@ -15,7 +15,7 @@ from gpd.reports.svg import Drawing
 from gpd.scaling.profiles import Goal, by_step
 from gpd.scaling.results import Results
 from gpd.statistics.amdahl import LEAST_THREAD_COUNTS, TERMS
-from gpd.statistics.estimates import Estimate
+from gpd.statistics.estimates import Estimate, by_student
 from gpd.tables import disturbances
 from gpd.tables.columns import ScalingConfiguration, ScalingFit
 from gpd.text.formats import counted, listed, number, some
@@ -149,9 +149,7 @@ def _figures(step: str, curves: Sequence[tuple[str, list[ScalingConfiguration]]]
 def _drawing(
     name: str, title: str, column: str, curves: Sequence[tuple[str, list[ScalingConfiguration]]], unit: str
 ) -> Drawing:
-    means = [(label, [(row.threads, getattr(row, column)) for row in own]) for label, own in curves]
-    known = [(label, [(threads, one) for threads, one in own if one.mean is not None]) for label, own in means]
-    drawn = [Curve(label, tuple(CurvePoint.of(*one) for one in own)) for label, own in known if own]
+    drawn = [Curve(label, known({row.threads: getattr(row, column) for row in own})) for label, own in curves]
     return draw_curves(name, title, drawn, unit, x_label=THREADS)
 
 
@@ -175,4 +173,6 @@ def _fit(fit: ScalingFit) -> str:
 
 def _fitted(fit: ScalingFit, value: float | None, se: float | None) -> str:
     """A fitted value and the half-width of its 95% interval, of as many degrees of freedom as the times leave."""
-    return mean_entry(Estimate(fit.times - TERMS + 1, value, None, se)).joined()
+    if value is None or se is None:
+        return mean_entry(Estimate(value)).joined()
+    return mean_entry(by_student(value, se, fit.times - TERMS + 1)).joined()

@@ -33,7 +33,7 @@ class Goal:
 
     def better(self, one: ScalingConfiguration, other: ScalingConfiguration) -> float:
         """By how much one configuration is better than another, above 0 where it is."""
-        difference = (self.figure(one).mean or 0.0) - (self.figure(other).mean or 0.0)
+        difference = (self.figure(one).value or 0.0) - (self.figure(other).value or 0.0)
         return difference if self.more else -difference
 
 
@@ -51,7 +51,7 @@ GOALS = (THROUGHPUT, SINGLE)
 
 def best(configurations: Iterable[ScalingConfiguration], goal: Goal) -> ScalingConfiguration | None:
     """The one of a step's configurations with fewest threads that is as good as the best; None: none was measured."""
-    known = [row for row in configurations if goal.figure(row).mean is not None]
+    known = [row for row in configurations if goal.figure(row).value is not None]
     if not known:
         return None
     top = next(row for row in known if all(goal.better(row, other) >= 0 for other in known))
@@ -88,7 +88,7 @@ def _parts(configurations: Sequence[ScalingConfiguration], goal: Goal) -> Iterat
     for pipeline, step, own in by_step(configurations):
         if (one := best(own, goal)) is None:
             continue
-        figure = " ".join(filter(None, (*with_error(goal.figure(one).mean, goal.figure(one).half_width()), goal.unit)))
+        figure = " ".join(filter(None, (*with_error(goal.figure(one).value, goal.figure(one).half_width), goal.unit)))
         copies = f", {one.copies} at once" if goal.occupancy == FULL else ""
         tried = ", ".join(map(str, sorted(row.threads for row in own)))
         rules = yaml.safe_dump(dict.fromkeys(PIPELINES[pipeline].rules_of(step), one.threads), sort_keys=False)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,16 @@ from gpd.records.ledger import Attempt, Clock
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import WHOLE, StepCopies
 from gpd.statistics import amdahl
-from gpd.statistics.estimates import estimate, ratio
+from gpd.statistics.estimates import ratio
 from gpd.statistics.known import covered_s, most, whole_sum
 from gpd.tables import collect, columns
 from gpd.tables.columns import RunRow, ScalingConfiguration, ScalingCurve, ScalingFit, ScalingRun
-from gpd.tables.rows import rows_of_run
+from gpd.tables.rows import RowsOfRun, alike, pooled
 
 SECONDS_PER_HOUR = 3600
 CURVE = ScalingCurve.__struct_fields__
-CONFIGURATION = (*CURVE, "threads")
+CONFIGURATION = (*CURVE, "threads", "sku", "machine")
 AS_OF_A_RUN = set(ScalingRun.__struct_fields__) & set(RunRow.__struct_fields__) - {"cpu_s"}
-REPEATED = ("step_s", "makespan_s", "steps_per_hour", "cpu_s")
 
 
 @dataclass(frozen=True)
@@ -41,12 +39,10 @@ def read(folder: Path) -> Results:
     """Collect the runs in a folder. Raises CollectError and RecordError where a file is broken."""
     ran, unfinished = collect.read_runs(folder)
     machines = collect.machines_of(ran)
-    runs = sorted(
-        (_run(one, one.spec.step, machines[one.spec.name]) for one in ran if one.spec.step),
-        key=lambda row: (*_place(row), row.warm_up, row.repeat),
-    )
+    rows = (_run(one, one.spec.step, machines[one.spec.name]) for one in ran if one.spec.step)
+    runs = [row for own in alike(rows, (*CONFIGURATION, "warm_up", "repeat")) for row in own]
     counted = [row for row in runs if not row.warm_up]  # different machines are not pooled
-    configurations = _with_efficiency([_configuration(list(own)) for _, own in groupby(counted, key=_place)])
+    configurations = _with_efficiency([_configuration(own) for own in alike(counted, CONFIGURATION)])
     return Results(runs, configurations, list(_fits(counted)), tuple(one.record for one in ran), unfinished)
 
 
@@ -57,7 +53,7 @@ def write(results: Results, folder: Path) -> None:
 
 def _run(run: Run, step: StepCopies, machine: int | None) -> ScalingRun:
     """A run's row as any study has it, and what there is of its step; other jobs than the step's it has none."""
-    own = rows_of_run(run, (), {}, counted=True, machine=machine).run
+    own = RowsOfRun(run, (), {}, counted=True, machine=machine).run
     copies = [process.attempts for process in run.processes]
     return ScalingRun(
         **{name: getattr(own, name) for name in AS_OF_A_RUN},
@@ -95,29 +91,16 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return None if total is None else total / len(values)
 
 
-def _place(row: ScalingRun) -> tuple:
-    return (*(getattr(row, name) for name in CONFIGURATION), row.sku or "", row.machine or 0)
-
-
 def _curve(row: ScalingRun | ScalingConfiguration) -> dict[str, Any]:
     return {name: getattr(row, name) for name in CURVE}
 
 
 def _configuration(runs: Sequence[ScalingRun]) -> ScalingConfiguration:
     """The repeats of a configuration, without warm-ups."""
-    first = runs[0]
-    means: dict[str, Any] = {name: estimate(getattr(run, name) for run in runs) for name in REPEATED}
-    return ScalingConfiguration(
-        **_curve(first),
-        **means,
-        threads=first.threads,
-        copies=first.copies,
-        sku=first.sku,
-        machine=first.machine,
-        repeats=len(runs),
-        efficiency=None,
-        efficiency_low=None,
-        efficiency_high=None,
+    return pooled(
+        ScalingConfiguration,
+        runs,
+        **dict.fromkeys(("efficiency", "efficiency_low", "efficiency_high")),
         peak_rss_mib=most(run.peak_rss_mib for run in runs),
         peak_memory_mib=most(run.peak_memory_mib for run in runs),
     )
@@ -145,13 +128,13 @@ def _over_one_thread(one: ScalingConfiguration | None, row: ScalingConfiguration
 
 def _fits(runs: Iterable[ScalingRun]) -> Iterator[ScalingFit]:
     """Amdahl's law for each curve of one step alone or on a fully loaded node, of one machine."""
-    for curve, own in groupby(runs, key=_curve):
+    for own in alike(runs, CURVE):
         times = [(row.sku, row.machine, row.threads, row.step_s) for row in own if row.step_s is not None]
         if len({(sku, machine) for sku, machine, _, _ in times}) > 1 or len({each[2] for each in times}) < 2:
             continue
         found = amdahl.fit((threads, step_s) for _, _, threads, step_s in times)
         yield ScalingFit(
-            **curve,
+            **_curve(own[0]),
             thread_counts=found.thread_counts,
             times=found.times,
             t1_s=found.t1_s,

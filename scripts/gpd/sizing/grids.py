@@ -3,22 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpd.sizing.machine import Range
 from gpd.sizing.nodes_needed import Sizing
 from gpd.sizing.published import CoreHours
 from gpd.sizing.quantities import Quantity, quantities
-from gpd.text.formats import DIGITS, counted, number
+from gpd.statistics.estimates import Estimate
+from gpd.text.formats import DIGITS, counted, from_to, number
 from gpd.text.grid import Entry, Grid, Group, group, line
 
 NOT_KNOWN = Entry("not known")
 
 
-def _entry(value: Range | None, digits: int = DIGITS) -> Entry:
+def _entry(value: Estimate | None, digits: int = DIGITS) -> Entry:
     """A value, and from where to where it may be."""
     if value is None:
         return NOT_KNOWN
-    ends = [number(end, digits) for end in (value.low, value.high)]
-    return Entry(number(value.mid, digits), "" if value.low == value.high else f"({'-'.join(ends)})")
+    return Entry(number(value.value, digits), "" if value.low == value.high else from_to(value.low, value.high, digits))
 
 
 def _of(found: Quantity | None) -> Entry:

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ceil
 
 from gpd.errors import GpdError
 from gpd.pipelines import ALIKE, GIGABASES_PER_X
-from gpd.sizing.machine import Machine, Measured, Range
+from gpd.sizing.machine import Machine, Measured
 from gpd.sizing.power import Power
+from gpd.statistics.estimates import Estimate
 from gpd.statistics.saturation import Saturation, find_saturation
 from gpd.text.formats import number, percent
 
@@ -29,9 +31,9 @@ class Demand:
     def gigabases(self) -> float:
         return self.depth * GIGABASES_PER_X
 
-    def daily(self, one: Measured) -> Range:
+    def daily(self, one: Measured) -> Estimate:
         """Genomes a day of one node, of N samples at once."""
-        return one.gigabases_per_day * (1 / self.gigabases)
+        return one.gigabases_per_day.times(1 / self.gigabases)
 
 
 @dataclass(frozen=True)
@@ -55,19 +57,19 @@ class Sizing:
         return self.at.n
 
     @property
-    def genomes_per_day(self) -> Range:
+    def genomes_per_day(self) -> Estimate:
         """Of one node."""
         return self.demand.daily(self.at)
 
     @cached_property
-    def makespan_h(self) -> Range:
+    def makespan_h(self) -> Estimate:
         """Hours of N samples, which is also how long one waits for a sample."""
         return self.genomes_per_day.over(HOURS_PER_DAY * self.n)
 
     @cached_property
-    def nodes(self) -> Range:
-        """As many as it takes."""
-        return (self.genomes_per_day * DAYS_PER_WEEK).over(self.demand.genomes_per_week).up()
+    def nodes(self) -> Estimate:
+        """As many as it takes, whole ones."""
+        return self.genomes_per_day.times(DAYS_PER_WEEK).over(self.demand.genomes_per_week).each(ceil)
 
     @property
     def nodes_counted(self) -> int:
@@ -98,9 +100,9 @@ class Sizing:
         yield f"limited by {self.limit}"
         if self.demand.deadline_h is not None and self.makespan_h.high is None:
             yield f"deadline: N = {self.n} has no interval, so how much longer a batch may take is not known"
-        weekly = self.genomes_per_day * DAYS_PER_WEEK
+        weekly = self.genomes_per_day.times(DAYS_PER_WEEK)
         span = "" if weekly.low is None else f" ({number(weekly.low)} to {number(weekly.high)})"
-        yield f"one more node: {number(weekly.mid)} genomes a week more{span}"
+        yield f"one more node: {number(weekly.value)} genomes a week more{span}"
         yield from self._memory
         yield f"watts: {self.power.source}" if self.power else "watts: not known, so no energy; give --watts"
         if self.machine.bandwidth_mb_s is not None:
@@ -180,7 +182,7 @@ def size(
 
 def _extrapolated(one: Measured) -> Measured:
     """What is left of samples of another size: their gigabases a day. How far off that is no interval tells."""
-    daily = Range(one.gigabases_per_day.mid)
+    daily = replace(one.gigabases_per_day, low=None, high=None)
     return replace(one, gigabases_per_day=daily, extrapolated=True, memory_mib=None, declared_mib=None)
 
 

@@ -6,7 +6,7 @@ scatter is taken from all curves together: the relative residuals about each SKU
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from gpd.published.curves import (
     curves,
     read_table,
 )
-from gpd.sizing.machine import Machine, Measured, Range
-from gpd.statistics.estimates import Estimate
+from gpd.sizing.machine import Machine, Measured, above_zero
+from gpd.statistics.estimates import Estimate, by_student
 
 PREFIX = "published:"
 TERMS = 2  # of a line
@@ -73,7 +73,7 @@ def scatter(curves: Iterable[Sequence[PublishedPoint]]) -> Estimate:
     residuals = [point.total_hours / of(point.n) - 1 for points, of in fitted for point in points]
     freedom = len(residuals) - TERMS * len(fitted)
     error = float(np.sqrt(np.sum(np.square(residuals)) / freedom))
-    return Estimate(freedom + 1, 1.0, error, error)
+    return by_student(1.0, error, freedom + 1, error)
 
 
 def _machine(curve: PublishedCurve, spread: Estimate) -> Machine:
@@ -84,12 +84,17 @@ def _machine(curve: PublishedCurve, spread: Estimate) -> Machine:
         skus=(curve.sku,),
         cores=curve.cores or 0,
         measured=tuple(
-            Measured(point.n, GIGABASES_A_SAMPLE, Range.of(spread.times(point.gigabases_per_day or 0.0)))
+            Measured(point.n, GIGABASES_A_SAMPLE, _single_run(point.gigabases_per_day or 0.0, spread))
             for point in whole(curve)
         ),
         n_failed=min(failed, default=None),
         notes=NOTES,
     )
+
+
+def _single_run(gigabases_per_day: float, spread: Estimate) -> Estimate:
+    """What one run came to, with an interval and no standard error: its best N is that of the printed curve."""
+    return replace(above_zero(spread.times(gigabases_per_day)), sd=None, se=None)
 
 
 def core_hours() -> tuple[CoreHours, ...]:

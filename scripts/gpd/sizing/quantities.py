@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpd.sizing.machine import Range
 from gpd.sizing.nodes_needed import DAYS_PER_WEEK, HOURS_PER_DAY, Sizing
+from gpd.statistics.estimates import Estimate
 from gpd.text.formats import SECONDS_PER_DAY
 
 MIB_PER_GIB = 1024
@@ -19,7 +19,7 @@ class Quantity:
 
     key: str
     label: str
-    value: Range | None
+    value: Estimate | None
     unit: str
     why: str
     whole: bool = False
@@ -34,23 +34,23 @@ def quantities(one: Sizing) -> list[Quantity]:
 def _throughput(one: Sizing) -> Iterator[Quantity]:
     cores, n = one.machine.cores, one.n
     batches = math.ceil(one.demand.genomes_per_week / (n * one.nodes_counted))
-    days, core_hours = one.makespan_h * (batches / HOURS_PER_DAY), one.makespan_h * (cores / n)
+    days, core_hours = one.makespan_h.times(batches / HOURS_PER_DAY), one.makespan_h.times(cores / n)
     measured, counted = one.at.gigabases_per_day, "given" if one.demand.nodes else "upper end of nodes needed"
     of_genome = f"gigabases a day / {one.demand.gigabases:g}"
-    yield Quantity("cores", "cores", Range(cores), "", "of the node", whole=True)
-    yield Quantity("n", "samples at once (N)", Range(n), "", "gives most within memory and deadline", whole=True)
+    yield Quantity("cores", "cores", Estimate(cores), "", "of the node", whole=True)
+    yield Quantity("n", "samples at once (N)", Estimate(n), "", "gives most within memory and deadline", whole=True)
     yield Quantity("gigabases_per_day", "throughput as measured", measured, "Gb/d", "mean over repeats")
     yield Quantity("makespan", "makespan of N samples", one.makespan_h, "h", "24 x N / genomes a day")
     yield Quantity("genomes_per_day", "throughput of a node", one.genomes_per_day, "genomes/d", of_genome)
     yield Quantity("nodes", "nodes needed", one.nodes, "", "genomes a week / (7 x genomes a day)", whole=True)
-    yield Quantity("nodes_counted", "nodes counted with", Range(one.nodes_counted), "", counted, whole=True)
+    yield Quantity("nodes_counted", "nodes counted with", Estimate(one.nodes_counted), "", counted, whole=True)
     yield Quantity("days", "a week's genomes on these nodes", days, "d", "whole batches, one after the other")
     yield Quantity("core_hours", "core time of a genome", core_hours, "h", "cores x makespan / N, idle ones too")
 
 
 def _resources(one: Sizing) -> Iterator[Quantity]:
     at, genome_gb, shared = one.at, one.demand.gigabases, one.at.shared_mib_per_gb
-    traffic = None if shared is None else at.gigabases_per_day * (shared / SECONDS_PER_DAY)
+    traffic = None if shared is None else at.gigabases_per_day.times(shared / SECONDS_PER_DAY)
     scratch, kept = _gib(at.disk_mib_per_gb, one.n * genome_gb), _gib(at.kept_mib_per_gb, genome_gb)
     memory, declared = _gib(at.memory_mib), _gib(at.declared_mib)
     yield Quantity("cpu_utilisation", "CPU utilisation", at.cpu_utilisation, "", "mean over repeats")
@@ -63,20 +63,20 @@ def _resources(one: Sizing) -> Iterator[Quantity]:
 
 def _energy(one: Sizing) -> Iterator[Quantity]:
     watts = one.power.watts if one.power else None
-    kwh = None if watts is None else one.makespan_h * (watts / WATTS_PER_KILOWATT / one.n)
-    of_node = None if watts is None else Range(watts)
+    kwh = None if watts is None else one.makespan_h.times(watts / WATTS_PER_KILOWATT / one.n)
+    of_node = None if watts is None else Estimate(watts)
     yield Quantity("watts", "power of a node", of_node, "W", "given, or by counters")
     yield Quantity("kwh", "energy of a genome", kwh, "kWh", "power x makespan / N")
 
 
 def _money(one: Sizing, hourly: float) -> Iterator[Quantity]:
-    genome = one.makespan_h * (hourly / one.n)
-    weekly = genome * one.demand.genomes_per_week
-    whole_nodes = Range(one.nodes_counted * HOURS_PER_WEEK * hourly)
+    genome = one.makespan_h.times(hourly / one.n)
+    weekly = genome.times(one.demand.genomes_per_week)
+    whole_nodes = Estimate(one.nodes_counted * HOURS_PER_WEEK * hourly)
     yield Quantity("cost", "cost of a genome", genome, "", "price x makespan / N")
     yield Quantity("cost_per_week", "cost a week, hours in use", weekly, "", "cost of a genome x genomes a week")
     yield Quantity("cost_per_week_whole_nodes", "cost a week, whole nodes", whole_nodes, "", "price x 168 h x nodes")
 
 
-def _gib(mib: float | None, times: float = 1) -> Range | None:
-    return None if mib is None else Range(mib * times / MIB_PER_GIB)
+def _gib(mib: float | None, times: float = 1) -> Estimate | None:
+    return None if mib is None else Estimate(mib * times / MIB_PER_GIB)

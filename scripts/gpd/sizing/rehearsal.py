@@ -26,8 +26,8 @@ from gpd.pipelines import ALIKE, GIGABASES_PER_X
 from gpd.records import decoding
 from gpd.records.machine_use import Amount
 from gpd.records.run_spec import AtLeastOne
-from gpd.sizing.machine import Machine, Measured, Range
-from gpd.statistics.estimates import Estimate
+from gpd.sizing.machine import Machine, Measured, above_zero
+from gpd.statistics.estimates import Estimate, by_student, total
 from gpd.text.formats import SECONDS_PER_DAY, number
 
 REFERENCE = "reference"  # the step of what is made once, whatever samples come
@@ -98,45 +98,17 @@ class Law:
         spread[np.ix_(varying, varying)] = np.linalg.pinv(rows[:, varying].T @ rows[:, varying])
         return cls(terms, freedom, residual / sqrt(freedom), spread)
 
-    def predict(self, reference_gb: float, gigabases: float, starts: int = 1) -> "Seconds":
-        """So many jobs that work on so much together."""
+    def predict(self, reference_gb: float, gigabases: float, starts: int = 1) -> Estimate:
+        """CPU seconds of so many jobs that work on so much together."""
         row = np.array([starts, reference_gb, gigabases])
+        seconds = float(row @ self.terms)
         if self.error is None or self.spread is None:
-            return Seconds(float(row @ self.terms), None)
-        return Seconds(float(row @ self.terms), self.error**2 * float(row @ self.spread @ row), self.freedom)
+            return Estimate(seconds)
+        return by_student(seconds, self.error * sqrt(row @ self.spread @ row), self.freedom + 1)
 
 
 def _row(job: Job) -> tuple[float, float, float]:
     return 1.0, job.reference_gb, job.gigabases
-
-
-@dataclass(frozen=True)
-class Seconds:
-    """CPU seconds, their variance and its degrees of freedom; a variance that is not known is None."""
-
-    mean: float
-    variance: float | None = 0.0
-    freedom: float = 0.0
-
-    @classmethod
-    def total(cls, parts: Iterable["Seconds"]) -> "Seconds":
-        """Of independent parts, by Welch and Satterthwaite (GUM, JCGM 100:2008, G.4.1).
-
-        The variance is known where that of each part is.
-        """
-        parts = tuple(parts)
-        mean, variances = sum(part.mean for part in parts), [part.variance for part in parts]
-        if None in variances:
-            return cls(mean, None)
-        variance = sum(filter(None, variances))
-        shares = sum(part.variance**2 / part.freedom for part in parts if part.variance)
-        return cls(mean, variance, variance**2 / shares if shares else 0.0)
-
-    @property
-    def range(self) -> Range:
-        """With its 95% interval by Student's t."""
-        error = sqrt(self.variance) if self.variance is not None and self.freedom >= 1 else None
-        return Range.of(Estimate(int(self.freedom) + 1, self.mean, None, error))
 
 
 def read(path: Path) -> Rehearsal:
@@ -161,24 +133,26 @@ class Genome:
     gigabases: float
 
     @cached_property
-    def steps(self) -> Mapping[str, Seconds]:
+    def steps(self) -> Mapping[str, Estimate]:
         """CPU seconds of each step of a sample, and its share of what all samples have in common."""
-        found: dict[str, list[Seconds]] = {}
+        found: dict[str, list[Estimate]] = {}
         for step, seconds in self._rules():
             found.setdefault(step, []).append(seconds)
-        return {step: Seconds.total(parts) for step, parts in found.items()}
+        return {step: total(parts) for step, parts in found.items()}
 
     @property
-    def seconds(self) -> Seconds:
-        return Seconds.total(self.steps.values())
+    def seconds(self) -> Estimate:
+        """CPU seconds of all of it; no interval where that reaches zero."""
+        return above_zero(total([seconds for _, seconds in self._rules()]))
 
-    def _rules(self) -> Iterator[tuple[str, Seconds]]:
+    def _rules(self) -> Iterator[tuple[str, Estimate]]:
         jobs = [job for job in self.rehearsal.jobs if job.step != REFERENCE]
         for own in by_rule(jobs, lambda job: job.sample is not None).values():
             starts = max(Counter(job.sample for job in own).values())
             yield own[0].step, Law.of(own).predict(self.rehearsal.reference_gb, self.gigabases, starts)
         for shared in by_rule(jobs, lambda job: job.sample is None).values():
-            yield shared[0].step, Seconds(sum(job.cpu_s for job in shared) / len(self.rehearsal.gigabases))
+            each = sum(job.cpu_s for job in shared) / len(self.rehearsal.gigabases)
+            yield shared[0].step, Estimate(each, se=0.0)
 
 
 def machine(name: str, rehearsal: Rehearsal, gigabases: float) -> Machine:
@@ -192,10 +166,10 @@ def machine(name: str, rehearsal: Rehearsal, gigabases: float) -> Machine:
             f" {number(GIGABASES_PER_X)}: rehearse with SCALE=1"
         )
     try:
-        seconds = Genome(rehearsal, gigabases).seconds.range
+        seconds = Genome(rehearsal, gigabases).seconds
     except GpdError as error:
         raise GpdError(f"{name}: {error}") from error
-    if not seconds.mid:
+    if not seconds.value:
         raise GpdError(f"{name}: none of its jobs is of a sample, or took any CPU time")
     daily = seconds.over(rehearsal.cores * SECONDS_PER_DAY * gigabases)
     sizes = rehearsal.gigabases.values()

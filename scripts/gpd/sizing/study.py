@@ -11,7 +11,7 @@ from gpd.records.host import Host
 from gpd.records.node import NodeRecord
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import SHARED
-from gpd.sizing.machine import Machine, Measured, Range
+from gpd.sizing.machine import Machine, Measured, above_zero
 from gpd.statistics.estimates import Estimate
 from gpd.statistics.known import mean, most, most_at_once, whole_sum
 from gpd.tables.collect import Tables
@@ -36,7 +36,7 @@ def machine(name: str, tables: Tables) -> Machine:
     """
     curve = _curve(name, tables.configurations)
     overloaded = [one.n for one in curve if one.failed]
-    if not (whole := [one for one in curve if one.n not in overloaded and one.gigabases_per_day.mean]):
+    if not (whole := [one for one in curve if one.n not in overloaded and one.gigabases_per_day.value]):
         raise GpdError(f"{name}: at each N samples failed; measure fewer at once")
     keys = {KEY(one) for one in whole}
     runs: dict[int, list[RunRow]] = {}
@@ -66,7 +66,7 @@ def _curve(name: str, configurations: Iterable[ConfigurationRow]) -> list[Config
     rows = [row for row in configurations if row.pipeline == GERMLINE.name]
     repeats: dict[tuple, int] = {}
     for row in rows:
-        if row.gigabases_per_day.mean:
+        if row.gigabases_per_day.value:
             repeats[CURVE(row)] = repeats.get(CURVE(row), 0) + row.repeats
     if not repeats:
         raise GpdError(f"{name}: no batch of the germline pipeline on one machine has a sample that succeeded")
@@ -112,13 +112,12 @@ def _measured(
     daily, busy = means[n, "gigabases_per_day"], means[n, "cpu_utilisation"]
     shared = [whole_sum([row.shared_inputs_mib, row.shared_outputs_mib]) for row in runs]
     gigabases = mean(row.gigabases / row.succeeded for row in runs if row.gigabases and row.succeeded) or 0.0
-    disk_mib = means[n, "disk_per_sample_mib"].mean
+    disk_mib = means[n, "disk_per_sample_mib"].value
     return Measured(
         n=n,
         gigabases=gigabases,
-        gigabases_per_day=Range.of(daily),
-        se=daily.se,
-        cpu_utilisation=None if busy.mean is None else Range.of(busy),
+        gigabases_per_day=above_zero(daily),
+        cpu_utilisation=None if busy.value is None else above_zero(busy),
         memory_mib=most(row.peak_memory_mib for row in runs),
         declared_mib=most(declared.get(row.run) for row in runs),
         disk_mib_per_gb=None if disk_mib is None or not gigabases else disk_mib / gigabases,
@@ -145,9 +144,6 @@ def _notes(configurations: Sequence[ConfigurationRow]) -> Iterable[str]:
     yield f"measured: {counted(repeats, 'run')} of {first.mode}, {first.binding} binding; N = {numbers}"
     if single := [str(one.n) for one in configurations if one.repeats == 1]:
         yield f"N = {listed(single)} ran once: repeats would give an interval"
-    if wide := [str(one.n) for one in configurations if one.repeats > 1 and not _tells(one.gigabases_per_day)]:
+    repeated = [one for one in configurations if one.repeats > 1]
+    if wide := [str(one.n) for one in repeated if above_zero(one.gigabases_per_day).low is None]:
         yield f"N = {listed(wide)}: repeats scatter so widely that their interval reaches zero; more would narrow it"
-
-
-def _tells(daily: Estimate) -> bool:
-    return Range.of(daily).low is not None

@@ -138,8 +138,9 @@ def read_runs(study: Path, check_clocks: bool = True) -> tuple[list[Run], tuple[
     return runs, names
 
 
-def one_machine(study: Path, tables: Tables) -> Tables:
-    """The tables of a study, whose values are means over its runs. Raises CollectError where they are of several."""
+def of_one_machine(study: Path) -> Tables:
+    """The tables of a study, whose values are means over its runs. Raises CollectError where these are of several."""
+    tables = collect(study)
     if found := machine_differences(record.host for record in tables.records if record.host):
         raise CollectError(f"{study}: its runs ran on different machines: {found}: give each a study of its own")
     return tables
@@ -157,7 +158,7 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     evidence, machines = faults.gather(judged), machines_of(runs)
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.spec.pipeline])
-        yield rows.rows_of_run(run, of_run, why, counted=run.spec.counts, machine=machines[run.spec.name])
+        yield rows.RowsOfRun(run, of_run, why, counted=run.spec.counts, machine=machines[run.spec.name])
 
 
 def _check_whole(run: Run, of_run: Iterable[Outcome]) -> None:
@@ -183,7 +184,7 @@ def _read_process(folder: Path, record: RunRecord, process: ProcessRecord) -> Pr
     own = (attempt for attempt in read_ledger(path) if record.run is None or attempt.run == record.run)
     attempts = read_as(record, process.samples, own)
     _check_attempts(path, record, {*process.samples, COHORT, None}, attempts)
-    return Process(process.directory, process.samples, process.exit_code, tuple(attempts))
+    return Process(**vars(process), attempts=tuple(attempts))
 
 
 def _check_clocks(folder: Path, run: Run) -> None:
@@ -260,7 +261,7 @@ def _flat(row: Struct) -> list[Any]:
     found: list[Any] = []
     for name in row.__struct_fields__:
         value = getattr(row, name)
-        found += [value.mean, value.sd, value.se] if isinstance(value, Estimate) else [value]
+        found += [value.value, value.sd, value.se] if isinstance(value, Estimate) else [value]
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.tables.columns import CONFIGURATION, TABLES, ConfigurationRow, RunRow, StepRow, SummaryRow
-from gpd.tables.rows import AVERAGED
+from gpd.tables.rows import averaged
 
 OF_STEP = ("elapsed_h", "summed_h", "job_s", "cpu_s")  # of steps
 SUMMED = "summed_h"  # of all steps: its sum over them, run by run
@@ -42,7 +42,7 @@ def _key(row: RunRow | ConfigurationRow) -> Key:
 
 def _rows(configuration: ConfigurationRow, runs: Sequence[Mapping[str, StepRow]]) -> Iterator[SummaryRow]:
     """The rows of a configuration; `runs` has for each repeat what its steps came to."""
-    for metric in AVERAGED:
+    for metric in averaged(ConfigurationRow):
         yield _row(configuration, None, metric, getattr(configuration, metric))
     yield _row(configuration, None, SUMMED, estimate(_total(run.values()) for run in runs))
     for step in dict.fromkeys(step for run in runs for step in run):
@@ -59,16 +59,15 @@ def _total(steps: Iterable[StepRow]) -> float | None:
 
 
 def _row(configuration: ConfigurationRow, step: str | None, metric: str, of: Estimate) -> SummaryRow:
-    low, high = of.interval() or (None, None)
     return SummaryRow(
         **{name: getattr(configuration, name) for name in CONFIGURATION},
         step=step,
         metric=metric,
         unit=UNITS[metric] or None,
         repeats=of.n,
-        mean=of.mean,
+        mean=of.value,
         sd=of.sd,
         se=of.se,
-        low=low,
-        high=high,
+        low=of.low,
+        high=of.high,
     )

@@ -9,7 +9,6 @@ it came to.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpd.records.run_spec import CurveKey
 from gpd.records.study import AUTO, Study, StudyRecord
 from gpd.statistics.estimates import Estimate
 from gpd.tables.columns import ConfigurationRow
@@ -18,28 +17,16 @@ from gpd.text.formats import counted, percent
 LEAST = 5  # repeats before their spread is believed
 
 
-def relative(mean: float | None, half_width: float | None) -> float | None:
-    """The half-width as a share of the mean; None where either is not known, or the mean is not above zero."""
-    return half_width / mean if mean is not None and mean > 0 and half_width is not None else None
+def is_precise(daily: Estimate, precision: float) -> bool:
+    """Whether the half-width is at most this share of the mean; nothing is left to learn of one that is 0."""
+    share = daily.relative_half_width
+    return daily.value == 0 or (share is not None and share <= precision)
 
 
-@dataclass(frozen=True)
-class RepeatStats:
-    """What the repeats of a configuration came to: how many have ended, the mean, and the half-width of its 95%
-    confidence interval."""
-
-    ended: int = 0
-    mean: float | None = None
-    half_width: float | None = None
-
-    @classmethod
-    def of(cls, ended: int, daily: Estimate) -> "RepeatStats":
-        return cls(ended, daily.mean, daily.half_width())
-
-    def within(self, precision: float) -> bool:
-        """Whether the half-width is at most this share of the mean; nothing is left to learn of one that is 0."""
-        share = relative(self.mean, self.half_width)
-        return self.mean == 0 or (share is not None and share <= precision)
+def error_in_words(daily: Estimate) -> str:
+    """The half-width as a percentage of the mean."""
+    share = daily.relative_half_width
+    return "no interval" if share is None else f"95% interval \u00b1 {percent(share)}"
 
 
 @dataclass(frozen=True)
@@ -51,14 +38,14 @@ class Repeats:
     precision: float
     most: int
 
-    def wanted(self, stats: RepeatStats) -> int:
+    def wanted(self, so_far: ConfigurationRow | None = None) -> int:
         """How many repeats a configuration is to have, by those that have ended."""
         if self.number is not None:
             return self.number
-        if stats.ended < LEAST:
+        if so_far is None or so_far.repeats < LEAST:
             return min(LEAST, self.most)
-        over = stats.ended >= self.most or stats.within(self.precision)
-        return stats.ended if over else stats.ended + 1
+        over = so_far.repeats >= self.most or is_precise(so_far.genomes_per_day, self.precision)
+        return so_far.repeats if over else so_far.repeats + 1
 
     @property
     def limit(self) -> int:
@@ -70,26 +57,22 @@ class Repeats:
 class Stop:
     """Where the repeats of a configuration stand under `repeats: auto`."""
 
-    curve_key: CurveKey
-    n: int
-    stats: RepeatStats
+    configuration: ConfigurationRow
     rule: Repeats
 
     @property
     def over(self) -> bool:
         """Whether it has all the repeats that it is to have."""
-        return self.stats.ended >= self.rule.wanted(self.stats)
+        return self.configuration.repeats >= self.rule.wanted(self.configuration)
 
     def __str__(self) -> str:
-        share = relative(self.stats.mean, self.stats.half_width)
-        error = "no interval" if share is None else f"95% interval \u00b1 {percent(share)}"
+        of, daily = self.configuration, self.configuration.genomes_per_day
         if not self.over:
             why = "goes on"
         else:
-            why = "precise enough" if self.stats.within(self.rule.precision) else "at the limit, and not as precise"
-        line = self.curve_key
-        place = f"{line.pipeline} N = {self.n} ({line.mode}, {line.binding})"
-        return f"{place}: {counted(self.stats.ended, 'repeat')}, {why} ({error})"
+            why = "precise enough" if is_precise(daily, self.rule.precision) else "at the limit, and not as precise"
+        place = f"{of.pipeline} N = {of.n} ({of.mode}, {of.binding})"
+        return f"{place}: {counted(of.repeats, 'repeat')}, {why} ({error_in_words(daily)})"
 
 
 def rule(study: Study) -> Repeats:
@@ -97,19 +80,11 @@ def rule(study: Study) -> Repeats:
     return Repeats(None if study.repeats == AUTO else study.repeats, study.precision, study.most_repeats)
 
 
-def stats(configuration: ConfigurationRow) -> RepeatStats:
-    """What the repeats of a configuration came to."""
-    return RepeatStats.of(configuration.repeats, configuration.genomes_per_day)
-
-
 def stops(plan: StudyRecord | None, configurations: Iterable[ConfigurationRow]) -> list[Stop]:
     """Where each configuration stands; none where its repeats were fixed beforehand, or it is not known."""
     if plan is None or plan.study.repeats != AUTO:
         return []
-    return [
-        Stop(configuration.curve_key, configuration.n, stats(configuration), rule(plan.study))
-        for configuration in configurations
-    ]
+    return [Stop(configuration, rule(plan.study)) for configuration in configurations]
 
 
 def in_words(study: Study) -> str:

@@ -4,12 +4,15 @@ Here is every value of a study computed. A sum leaves out what is not known: an 
 together with its launcher.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import cache, cached_property
 from itertools import groupby
 from math import fsum, inf
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
+
+from msgspec import Struct
 
 from gpd.outcomes import Outcome, Process, Run, owner
 from gpd.pipelines import ALTERNATIVES, human_30x_per_day
@@ -28,6 +31,8 @@ from gpd.text.formats import SECONDS_PER_DAY
 
 Key = Mapping[str, Any]  # what each row of a run begins with
 Job = tuple[Process, Attempt]
+Row = TypeVar("Row", bound=Struct)
+Pooled = TypeVar("Pooled", bound=Struct)
 
 SECONDS_PER_HOUR = 3600
 BASES_PER_GIGABASE = 1e9
@@ -39,18 +44,6 @@ SUMMED = (  # of a run: sums over its timed attempts
 )
 OF_RECORD = ("wall_s", "cached", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
 OF_MACHINE = ("cpu_contention", "throttled_s", "thermal_throttles", "mhz_mean")
-AVERAGED = [name for name, kind in get_type_hints(ConfigurationRow).items() if kind is Estimate]
-
-
-@dataclass(frozen=True)
-class RowsOfRun:
-    """The rows of one run."""
-
-    jobs: list[JobRow]
-    samples: list[SampleRow]
-    steps: list[StepRow]
-    run: RunRow
-    stream: StreamRow | None = None
 
 
 class Timeline:
@@ -67,70 +60,84 @@ class Timeline:
         return _between(self._zero, self._clock.last(attempts))
 
 
-def rows_of_run(
-    run: Run, outcomes: Sequence[Outcome], faults: Mapping[str, str | None], counted: bool, machine: int | None
-) -> RowsOfRun:
+@dataclass(frozen=True)
+class RowsOfRun:
     """The rows of one run; `faults` has for each sample why it failed, `machine` is the number of its machine."""
-    key = {"run": run.spec.name, **{name: getattr(run.spec, name) for name in KEYS}, "counted": counted}
-    every = [(process, attempt) for process in run.processes for attempt in process.attempts]
-    jobs = sorted(every, key=lambda job: job[1].start.timestamp() if job[1].start else inf)
-    timed = [(process, attempt) for process, attempt in jobs if attempt.step in run.steps]
-    timeline = Timeline(every, timed) if run.one_clock else None
-    return RowsOfRun(
-        jobs=[_job(key, process, attempt, timeline, attempt.step in run.steps) for process, attempt in jobs],
-        samples=list(_samples(key, run, outcomes, faults, timed, timeline)),
-        steps=list(_steps(key, run, timed)),
-        run=_run(key, run, machine, outcomes, faults, jobs, timed),
-        stream=_stream(key, run, outcomes) if run.spec.stream else None,
-    )
 
+    ran: Run
+    outcomes: Sequence[Outcome]
+    faults: Mapping[str, str | None]
+    counted: bool
+    machine: int | None
 
-def _stream(key: Key, run: Run, outcomes: Sequence[Outcome]) -> StreamRow:
-    return streams.row(key, run, outcomes, {outcome.sample: gigabases(run, outcome.sample) for outcome in outcomes})
+    @cached_property
+    def _key(self) -> Key:
+        spec = self.ran.spec
+        return {"run": spec.name, **{name: getattr(spec, name) for name in KEYS}, "counted": self.counted}
 
+    @cached_property
+    def _every(self) -> list[Job]:
+        """All attempts, as they began."""
+        every = [(process, attempt) for process in self.ran.processes for attempt in process.attempts]
+        return sorted(every, key=lambda job: job[1].start.timestamp() if job[1].start else inf)
 
-# ---- jobs and samples --------------------------------------------------------------------------------
+    @cached_property
+    def _timed(self) -> list[Job]:
+        """Those at jobs of named steps."""
+        return [(process, attempt) for process, attempt in self._every if attempt.step in self.ran.steps]
 
+    @cached_property
+    def _timeline(self) -> Timeline | None:
+        return Timeline(self._every, self._timed) if self.ran.one_clock else None
 
-def _job(key: Key, process: Process, attempt: Attempt, timeline: Timeline | None, timed: bool) -> JobRow:
-    return JobRow(
-        **key,
-        sample=owner(attempt) if timed else attempt.owner,
-        unit=attempt.wildcards.get("unit"),
-        start=_utc(attempt.start),
-        end=_utc(attempt.end),
-        start_s=timeline.start_s([attempt]) if timeline else None,
-        end_s=timeline.end_s([attempt]) if timeline else None,
-        timed=timed,
-        log=process.path(attempt.log),
-        **{name: getattr(attempt, name) for name in COPIED},
-    )
+    @cached_property
+    def stream(self) -> StreamRow | None:
+        if not self.ran.spec.stream:
+            return None
+        amounts = {outcome.sample: gigabases(self.ran, outcome.sample) for outcome in self.outcomes}
+        return streams.row(self._key, self.ran, self.outcomes, amounts)
 
+    # ---- jobs, samples, steps ----------------------------------------------------------------------------
 
-def _samples(
-    key: Key,
-    run: Run,
-    outcomes: Iterable[Outcome],
-    faults: Mapping[str, str | None],
-    timed: Iterable[Job],
-    timeline: Timeline | None,
-) -> Iterator[SampleRow]:
-    own: dict[str, list[Attempt]] = {}
-    for _, attempt in timed:
-        own.setdefault(owner(attempt), []).append(attempt)
-    for outcome in outcomes:
-        attempts, given = own.get(outcome.sample, []), run.record.input(outcome.sample)
-        yield SampleRow(
-            **key,
+    @cached_property
+    def jobs(self) -> list[JobRow]:
+        return [self._job(process, attempt) for process, attempt in self._every]
+
+    def _job(self, process: Process, attempt: Attempt) -> JobRow:
+        timed, timeline = attempt.step in self.ran.steps, self._timeline
+        return JobRow(
+            **self._key,
+            sample=owner(attempt) if timed else attempt.owner,
+            unit=attempt.wildcards.get("unit"),
+            start=_utc(attempt.start),
+            end=_utc(attempt.end),
+            start_s=timeline.start_s([attempt]) if timeline else None,
+            end_s=timeline.end_s([attempt]) if timeline else None,
+            timed=timed,
+            log=process.path(attempt.log),
+            **{name: getattr(attempt, name) for name in COPIED},
+        )
+
+    @cached_property
+    def samples(self) -> list[SampleRow]:
+        own: dict[str, list[Attempt]] = {}
+        for _, attempt in self._timed:
+            own.setdefault(owner(attempt), []).append(attempt)
+        return [self._sample(outcome, own.get(outcome.sample, [])) for outcome in self.outcomes]
+
+    def _sample(self, outcome: Outcome, attempts: Sequence[Attempt]) -> SampleRow:
+        given, timeline = self.ran.record.input(outcome.sample), self._timeline
+        return SampleRow(
+            **self._key,
             sample=outcome.sample,
             input_digest=given.digest,
-            gigabases=gigabases(run, outcome.sample),
+            gigabases=gigabases(self.ran, outcome.sample),
             mapped=given.mapped,
             mismatches=given.mismatches,
             succeeded=outcome.succeeded,
             failed_step=outcome.step,
             cause=outcome.cause,
-            fault=faults[outcome.sample],
+            fault=self.faults[outcome.sample],
             message=outcome.message,
             log=outcome.log,
             start_s=timeline.start_s(attempts) if timeline else None,
@@ -140,87 +147,83 @@ def _samples(
             peak_rss_mib=_over_known(max, attempts, "peak_rss_mib"),
         )
 
+    @cached_property
+    def steps(self) -> list[StepRow]:
+        """A row for each named step, also where it did not run; an alternative to a step, and a step of a workflow that
+        is not ours, only where it did."""
+        of_step: dict[str, list[Job]] = {step: [] for step in self.ran.steps}
+        for job in self._timed:
+            of_step[job[1].step].append(job)
+        only_where_they_ran = ALTERNATIVES if self.ran.ours else of_step.keys()
+        return [self._step(step, jobs) for step, jobs in of_step.items() if jobs or step not in only_where_they_ran]
 
-def gigabases(run: Run, sample: str) -> float | None:
-    """Bases that were sequenced of a sample, Gb."""
-    bases = run.record.input(sample).bases
-    return None if bases is None else bases / BASES_PER_GIGABASE
-
-
-# ---- steps -------------------------------------------------------------------------------------------
-
-
-def _steps(key: Key, run: Run, timed: Sequence[Job]) -> Iterator[StepRow]:
-    """A row for each named step, also where it did not run; an alternative to a step, and a step of a workflow that is
-    not ours, only where it did."""
-    of_step: dict[str, list[Job]] = {step: [] for step in run.steps}
-    for job in timed:
-        of_step[job[1].step].append(job)
-    for step, jobs in of_step.items():
-        if not jobs and (step in ALTERNATIVES or not run.ours):
-            continue
+    def _step(self, step: str, jobs: Sequence[Job]) -> StepRow:
         attempts = [attempt for _, attempt in jobs]
-        final = [last for process in run.processes for last in last_attempts(a for p, a in jobs if p is process)]
-        yield StepRow(
-            **key,
+        final = [last for process in self.ran.processes for last in last_attempts(a for p, a in jobs if p is process)]
+        return StepRow(
+            **self._key,
             step=step,
             jobs=len(final),
             failed_jobs=sum(not attempt.succeeded for attempt in final),
-            elapsed_h=_over(span_s(attempts) if run.one_clock else None, SECONDS_PER_HOUR),
+            elapsed_h=_over(span_s(attempts) if self.ran.one_clock else None, SECONDS_PER_HOUR),
             summed_h=_over(_over_known(fsum, attempts, "own_s"), SECONDS_PER_HOUR),
             cpu_s=_over_known(fsum, attempts, "cpu_s"),
             peak_rss_mib=_over_known(max, attempts, "peak_rss_mib"),
         )
 
+    # ---- the run -----------------------------------------------------------------------------------------
 
-# ---- runs --------------------------------------------------------------------------------------------
+    @cached_property
+    def makespan_s(self) -> float | None:
+        """None of a stream, whose start and end are in no mean."""
+        if self.ran.spec.stream:
+            return None
+        return span_s([attempt for _, attempt in self._timed]) if self.ran.one_clock else self.ran.record.wall_s
+
+    @cached_property
+    def run(self) -> RunRow:
+        ran, record, makespan_s = self.ran, self.ran.record, self.makespan_s
+        every, attempts = ([attempt for _, attempt in jobs] for jobs in (self._every, self._timed))
+        use, threads = record.machine_use or MachineUse(), usable_threads(record, every)
+        sums = {name: _over_known(fsum, attempts, name) for name in SUMMED}
+        daily = _daily(ran, self.outcomes, makespan_s)
+        return RunRow(
+            **self._key,
+            **sums,
+            **daily,
+            **_of_machine(record, use),
+            **{name: getattr(record, name) for name in OF_RECORD},
+            machine=self.machine,
+            cores=ran.spec.cores,
+            cache=ran.spec.cache,
+            fraction=ran.spec.fraction,
+            samples_per_genome=ran.spec.samples_per_genome,
+            failures="; ".join(_describe(outcome) for outcome in self.outcomes if not outcome.succeeded) or None,
+            makespan_s=makespan_s,
+            usable_threads=threads,
+            smt=_smt(record),
+            cpu_utilisation=_over(sums["cpu_s"], threads * makespan_s if makespan_s else None),
+            os_cpu_s=record.cpu_s,
+            ledger_cpu_s=_over_known(fsum, every, "cpu_s"),
+            cpu_s_per_gigabase=_over(sums["cpu_s"], daily["gigabases"]),
+            peak_memory_mib=peak_memory_mib(every) if ran.one_clock else None,
+            disk_per_sample_mib=_over(record.peak_disk_mib, len(self.outcomes)),
+            disk_per_input=_over(record.peak_disk_mib, daily["input_mib"]),
+            binding_ok=_over_known(all, attempts, "binding_ok"),
+            split_jobs=_over_known(sum, attempts, "split"),
+            jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
+            paused_s=most([use.paused_s, *(attempt.paused_s for attempt in every)]),
+            disturbances=disturbances(record, every, attempts, makespan_s or record.wall_s, threads),
+        )
 
 
-def _run(
-    key: Key,
-    run: Run,
-    machine: int | None,
-    outcomes: Sequence[Outcome],
-    faults: Mapping[str, str | None],
-    jobs: Sequence[Job],
-    timed: Sequence[Job],
-) -> RunRow:
-    record, use = run.record, run.record.machine_use or MachineUse()
-    every, attempts = [attempt for _, attempt in jobs], [attempt for _, attempt in timed]
-    makespan_s = span_s(attempts) if run.one_clock else record.wall_s
-    if run.spec.stream:  # whose start and end are in no mean
-        makespan_s = None
-    threads = usable_threads(record, every)
-    sums = {name: _over_known(fsum, attempts, name) for name in SUMMED}
-    daily = _daily(run, outcomes, makespan_s)
-    return RunRow(
-        **key,
-        **sums,
-        **daily,
-        **_of_machine(record, use),
-        **{name: getattr(record, name) for name in OF_RECORD},
-        machine=machine,
-        cores=run.spec.cores,
-        cache=run.spec.cache,
-        fraction=run.spec.fraction,
-        samples_per_genome=run.spec.samples_per_genome,
-        failures="; ".join(_describe(outcome) for outcome in outcomes if not outcome.succeeded) or None,
-        makespan_s=makespan_s,
-        usable_threads=threads,
-        smt=_smt(record),
-        cpu_utilisation=_over(sums["cpu_s"], threads * makespan_s if makespan_s else None),
-        os_cpu_s=record.cpu_s,
-        ledger_cpu_s=_over_known(fsum, every, "cpu_s"),
-        cpu_s_per_gigabase=_over(sums["cpu_s"], daily["gigabases"]),
-        peak_memory_mib=peak_memory_mib(every) if run.one_clock else None,
-        disk_per_sample_mib=_over(record.peak_disk_mib, len(outcomes)),
-        disk_per_input=_over(record.peak_disk_mib, daily["input_mib"]),
-        binding_ok=_over_known(all, attempts, "binding_ok"),
-        split_jobs=_over_known(sum, attempts, "split"),
-        jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
-        paused_s=most([use.paused_s, *(attempt.paused_s for attempt in every)]),
-        disturbances=disturbances(record, every, attempts, makespan_s or record.wall_s, threads),
-    )
+# ---- figures of a run --------------------------------------------------------------------------------
+
+
+def gigabases(run: Run, sample: str) -> float | None:
+    """Bases that were sequenced of a sample, Gb."""
+    bases = run.record.input(sample).bases
+    return None if bases is None else bases / BASES_PER_GIGABASE
 
 
 def _daily(run: Run, outcomes: Sequence[Outcome], makespan_s: float | None) -> dict[str, Any]:
@@ -308,23 +311,35 @@ def _peak_mib(attempts: Sequence[Attempt]) -> float:
 
 def configurations(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
     """The statistics over the repeats of each configuration that count; different machines are not pooled."""
-
-    def place(row: RunRow) -> tuple:
-        return tuple((value is None, value or "") for value in (getattr(row, name) for name in CONFIGURATION))
-
-    counted = sorted((row for row in runs if row.counted), key=place)
-    return [configuration(list(own)) for _, own in groupby(counted, key=place)]
+    return [configuration(own) for own in alike((run for run in runs if run.counted), CONFIGURATION)]
 
 
 def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
     """What these runs came to together."""
-    means: dict[str, Any] = {name: estimate(getattr(run, name) for run in runs) for name in AVERAGED}
-    return ConfigurationRow(
-        **{name: getattr(runs[0], name) for name in CONFIGURATION},
-        **means,
-        repeats=len(runs),
-        failed=sum(run.failed for run in runs),
-    )
+    return pooled(ConfigurationRow, runs, failed=sum(run.failed for run in runs))
+
+
+def alike(runs: Iterable[Row], names: Sequence[str]) -> list[list[Row]]:
+    """Runs in groups of those that have the same in the columns of these names, and in the order of these."""
+
+    def place(row: Row) -> tuple:
+        values = (getattr(row, name) for name in names)
+        return tuple((value is None, "" if value is None else value) for value in values)
+
+    return [list(own) for _, own in groupby(sorted(runs, key=place), key=place)]
+
+
+@cache
+def averaged(kind: type[Struct]) -> list[str]:
+    """The columns of a row over repeats that are means."""
+    return [name for name, hint in get_type_hints(kind).items() if hint is Estimate]
+
+
+def pooled(kind: type[Pooled], runs: Sequence[Struct], **others: Any) -> Pooled:
+    """The row of runs of one configuration: means over them, what all of them share, and `others`."""
+    means = {name: estimate(getattr(run, name) for run in runs) for name in averaged(kind)}
+    known = {"repeats": len(runs), **means, **others}
+    return kind(**{name: getattr(runs[0], name) for name in kind.__struct_fields__ if name not in known}, **known)
 
 
 # ---- what is not known -------------------------------------------------------------------------------

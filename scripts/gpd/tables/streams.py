@@ -26,7 +26,6 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
     ended = [one for one in sojourns if window.holds(one.ended_s)]
     whole = [one for one in ended if one.succeeded]
     daily = stream.daily(sojourns, window, run.spec.n)
-    low, high = daily.interval() or (None, None)
     bases = [one.gigabases for one in whole if one.gigabases is not None]
     gigabases_per_day = SECONDS_PER_DAY * fsum(bases) / window.length_s if len(bases) == len(whole) else None
     results = [one.result_s for one in whole]
@@ -40,9 +39,9 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
         started=len(sojourns),
         completed=len(whole),
         failed=len(ended) - len(whole),
-        genomes_per_day=daily.mean,
-        genomes_per_day_low=None if low is None else max(low, 0.0),
-        genomes_per_day_high=high,
+        genomes_per_day=daily.value,
+        genomes_per_day_low=None if daily.low is None else max(daily.low, 0.0),
+        genomes_per_day_high=daily.high,
         batches=daily.n,
         gigabases_per_day=gigabases_per_day,
         human_30x_per_day=human_30x_per_day(gigabases_per_day, of_a_sample, run.spec.fraction),

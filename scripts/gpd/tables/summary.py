@@ -1,47 +1,26 @@
 """What a run came to: time a step and sample, makespan, samples a day, failures. Pure: no clock, no files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpd.outcomes import COHORT, NOT_FINISHED, Outcome, judge_alone, owner
-from gpd.records.ledger import Attempt, last_attempts, one_clock
+from gpd.records.ledger import Attempt, failed_jobs, one_clock
 from gpd.tables.rows import a_day, span_s
 
 
 @dataclass(frozen=True)
-class StepTimes:
-    """Summed seconds of one step by sample; a sample whose step did not run has no entry."""
-
-    step: str
-    summed_s: dict[str, float]
-
-    @property
-    def total_s(self) -> float | None:
-        return sum(self.summed_s.values()) if self.summed_s else None
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A job that failed for good, its cause where that is known, and what its tool said."""
-
-    rule: str
-    sample: str
-    cause: str
-    message: str
-    log: str
-
-
-@dataclass(frozen=True)
 class Summary:
-    """A run. `makespan_s` goes from the start of its first step to the end of its last; indexes and QC are outside.
+    """A run. `steps` has the summed seconds of each step by sample; a sample whose step did not run has no entry.
 
-    Of jobs on several hosts, whose clocks differ, it is the whole run's by the clock of who started it (`of_run`).
+    `failures` are jobs that failed for good. `makespan_s` goes from the start of the first step to the end of the last;
+    indexes and QC are outside. Of jobs on several hosts, whose clocks differ, it is the whole run's by the clock of the
+    host that started it (`of_run`).
     """
 
-    steps: tuple[StepTimes, ...]
+    steps: Mapping[str, Mapping[str, float]]
     columns: tuple[str, ...]
     outcomes: tuple[Outcome, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[Attempt, ...]
     makespan_s: float | None
     resumed: bool
     of_run: bool = False
@@ -64,7 +43,7 @@ class Summary:
         return None if self.resumed or not self.makespan_s else a_day(len(self.succeeded), self.makespan_s)
 
     def summed_s(self, column: str) -> float:
-        return sum(row.summed_s.get(column, 0.0) for row in self.steps)
+        return sum(by_sample.get(column, 0.0) for by_sample in self.steps.values())
 
 
 def summarize(
@@ -85,24 +64,20 @@ def summarize(
     timed = [attempt for attempt in every if attempt.step in steps]
     columns = tuple(sorted({owner(a) for a in timed}, key=lambda name: (name == COHORT, name)))
     return Summary(
-        steps=tuple(_step_times(step, [a for a in timed if a.step == step]) for step in steps),
+        steps={step: _summed_s(attempt for attempt in timed if attempt.step == step) for step in steps},
         columns=columns,
         outcomes=tuple(judge_alone(every, before, steps, exit_code, planned)),
-        failures=tuple(
-            Failure(a.rule, owner(a), a.cause or "", a.message or "no message", a.log)
-            for a in last_attempts(every)
-            if not a.succeeded
-        ),
+        failures=tuple(failed_jobs(every)),
         makespan_s=span_s(timed) if one_clock(timed) else wall_s,
         resumed=bool(before),
         of_run=not one_clock(timed),
     )
 
 
-def _step_times(step: str, attempts: list[Attempt]) -> StepTimes:
-    """Sum up a step; how long an attempt took whose launcher was killed with it is not known, and not guessed."""
+def _summed_s(attempts: Iterable[Attempt]) -> dict[str, float]:
+    """Sum up a step by sample; how long an attempt took that was killed with its launcher is not known."""
     summed: dict[str, float] = {}
     for attempt in attempts:
         if attempt.own_s is not None:
             summed[owner(attempt)] = summed.get(owner(attempt), 0.0) + attempt.own_s
-    return StepTimes(step, summed)
+    return summed

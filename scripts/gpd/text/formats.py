@@ -9,6 +9,7 @@ from typing import TypeGuard
 DIGITS = 3  # of a number without an error, at least
 MOST_DECIMALS = 6
 SHORT_DIGEST = 12
+GIGABYTE = 1e9
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 PLUS_MINUS = "\u00b1"
 
@@ -48,9 +49,19 @@ def number(value: float | None, digits: int = DIGITS) -> str:
     return f"{value:,.{_decimals(value, digits)}f}" if known(value) else ""
 
 
+def from_to(low: float | None, high: float | None, digits: int = DIGITS) -> str:
+    """Return an interval in brackets; nothing where it is not known."""
+    return f"({number(low, digits)}-{number(high, digits)})" if known(low) and known(high) else ""
+
+
 def percent(share: float | None) -> str:
     """Return a share of one as a percentage."""
     return f"{number(100 * share, 2)}%" if known(share) else ""
+
+
+def in_gigabytes(size: float) -> str:
+    """Return bytes as gigabytes, of 10^9 bytes each."""
+    return f"{number(size / GIGABYTE)} GB"
 
 
 def of_reads(fraction: float) -> str:

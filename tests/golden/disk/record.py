@@ -25,7 +25,7 @@ from documentation.pages import code, page, table
 from gpd.commands.demo import simulate
 from gpd.execution import workflow
 from gpd.lab import disk
-from gpd.lab.pool import lay_out, read_source
+from gpd.lab.pool import read_source
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -126,7 +126,7 @@ def measure(case: Case, folder: Path) -> dict[str, object]:
     case.make(given)
     source = read_source(given, Path("config.yaml"), case.pipeline)
     settings = USUAL[case.pipeline] | case.settings
-    lay_out(source, [case.sample], run, **settings)
+    source.lay_out([case.sample], run, **settings)
     snakemake(case, run, "prepare", folder)
     with tempfile.TemporaryDirectory() as scratch:
         shared = disk.used_mib(run / "results") * MIB

@@ -65,6 +65,9 @@ def host_of(name: str) -> Host:
     return Host(
         hostname=f"synthetic-{name.partition('-')[0]}",
         cpu_model=f"SYNTHETIC {name}",
+        cpu_family="25" if "epyc" in name else "6",
+        cpu_model_number="1" if "epyc" in name else "143",
+        cpu_stepping="1" if "epyc" in name else "8",
         architecture="x86_64",
         sockets=len(groups["socket"]),
         cores=len(cores),
@@ -83,6 +86,7 @@ def host_of(name: str) -> Host:
         transparent_huge_pages="madvise",
         huge_pages=0,
         huge_page_mib=2.0,
+        mitigations={"spectre_v2": "Mitigation: Retpolines"} | ({} if "epyc" in name else {"mds": "Vulnerable"}),
         virtual_machine="none",
         file_systems={"work": disk, "temp": disk},
         load=Load(busy_cpus=0.02, threshold_cpus=0.5, busy=False),
@@ -146,17 +150,12 @@ def make(name: str) -> NodeRecord:
         ),
         clocks=() if epyc else tuple(clock(busy, mhz) for busy, mhz in (("one core", one), ("all cores", every))),
         test_bed=TestBed(
-            family=25 if epyc else 6,
-            model=1 if epyc else 143,
-            stepping=1 if epyc else 8,
             system="SYNTHETIC server",
             bios_vendor="SYNTHETIC",
             bios_version="1.0",
             bios_date="01/02/2026",
-            nps=host.numa_nodes / host.sockets,
             modules=modules(16) if epyc else (),
             channels=16 if epyc else None,
-            mitigations={"spectre_v2": "Mitigation: Retpolines"} | ({} if epyc else {"mds": "Vulnerable"}),
         ),
         disks={
             "work": Disk(tool="fio (SYNTHETIC)", direct=True, size_mib=256.0, write_mib_s=1500.0, read_mib_s=2500.0)
