@@ -131,6 +131,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "mask_biotypes": (["rRNA"], {"mask"}),
         "cuffdiff.library_norm_method": ("quartile", {"differential_expression"}),
         "cuffdiff.dispersion_method": ("blind", {"differential_expression"}),
+        "cuffdiff.scv_correction": (False, {"differential_expression"}),
         "cuffdiff.fdr": (0.1, {"differential_expression"}),
         "cuffdiff.min_alignment_count": (5, {"differential_expression"}),
         "visualize.top_genes": (3, {"visualize"}),

@@ -128,6 +128,10 @@ def test_cuffdiff_gets_each_conditions_replicates(experiment):
     assert "-L a,b" in text
     assert "results/quantify/A1.cxb,results/quantify/A2.cxb results/quantify/B1.cxb,results/quantify/B2.cxb" in text
     assert "--library-norm-method quartile --dispersion-method per-condition --FDR 0.1" in text
+    experiment.config["cuffdiff"]["scv_correction"] = False
+    assert "--dispersion-method per-condition --no-scv-correction --FDR" in " ".join(
+        line_of(commands(experiment)["differential_expression"], "cuffdiff")
+    )
     for tool in (words, line_of(texts["quantify"], "cuffquant")):
         assert '--frag-bias-correct "$fasta" --multi-read-correct' in " ".join(tool)
     for rule in ("quantify", "differential_expression"):

@@ -1,5 +1,5 @@
-# Step 5. All conditions against each other. Its longest part, the fit of the dispersion model, runs on one thread, 10
-# to 20 CPU seconds a replicate whatever the data; the log has the hour at which each part began.
+# Step 5. All conditions against each other. Its longest part, the correction of the dispersion model (scv_correction),
+# runs on one thread, 10 to 20 CPU seconds a replicate whatever the data; the log has the hour at which each part began.
 
 
 rule differential_expression:
@@ -28,6 +28,7 @@ rule differential_expression:
         library=LIBRARY,
         normalization=config["cuffdiff"]["library_norm_method"],
         dispersion=config["cuffdiff"]["dispersion_method"],
+        correction="" if config["cuffdiff"]["scv_correction"] else "--no-scv-correction",
         fdr=config["cuffdiff"]["fdr"],
         min_alignments=config["cuffdiff"]["min_alignment_count"],
     # Its threads read a tree that others write (helgrind shows it): once in thousands of runs one of them crashes. One
@@ -40,7 +41,7 @@ rule differential_expression:
             folder={params.folder:q} fasta={input.fasta:q} threads={threads}
             compare() (
                 cuffdiff --no-update-check -p "$threads" --library-type "$library" {params.library} -L {params.labels:q} \
-                    --library-norm-method {params.normalization} --dispersion-method {params.dispersion} \
+                    --library-norm-method {params.normalization} --dispersion-method {params.dispersion} {params.correction} \
                     --FDR {params.fdr} --min-alignment-count {params.min_alignments} \
                     -o "$folder" {input.transcripts:q} {params.replicates} 2>&1 \
                     | sed -u 's/.*\r//; /^> Process/d'
