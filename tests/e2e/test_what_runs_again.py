@@ -149,7 +149,6 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
 NEVER = {
     "samples": "config/samples of others.tsv",
     "units": "config/units of others.tsv",
-    "tiny_data": True,
     "min_mapped": 0.9,
     "scatter": 8,
     "genomicsdb": "kept",
