@@ -14,8 +14,8 @@ rule skipped_loci:
             else []
         ),
     output:
-        loci="results/skipped_loci/skipped_loci.tsv",
-        counts="results/skipped_loci/counts.tsv",
+        loci=result("results/skipped_loci/skipped_loci.tsv"),
+        counts=result("results/skipped_loci/counts.tsv"),
     log:
         "logs/skipped_loci/skipped_loci.log",
     localrule: True
