@@ -134,6 +134,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "cuffdiff.scv_correction": (False, {"differential_expression"}),
         "cuffdiff.fdr": (0.1, {"differential_expression"}),
         "cuffdiff.min_alignment_count": (5, {"differential_expression"}),
+        "contrasts": ([["b", "a"]], {"differential_expression", "skipped_loci", "list_files"}),
         "visualize.top_genes": (3, {"visualize"}),
         "stop_after": ("quantify", {"skipped_loci"}),
         "qc.thresholds": ({"rrna": {}}, {"quality"}),

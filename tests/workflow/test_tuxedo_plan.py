@@ -139,6 +139,37 @@ def test_cuffdiff_gets_each_conditions_replicates(experiment):
     check_aligner(texts, "FR", single=False)
 
 
+def test_each_contrast_is_a_job_with_the_samples_of_its_two_conditions(experiment):
+    experiment.conditions["A2"] = "c"
+    experiment.config["contrasts"] = [["b", "a"], ["a", "c"]]
+    ran = experiment.snakemake("--dry-run", "--printshellcmds", "--cores", "9")
+    assert ran.exit_code == 0, ran.output
+    of = {(job.rule, job.told.get("wildcards")): job for job in conftest.commands(ran)}
+    for rule in ("differential_expression", "visualize"):
+        assert {wildcards for name, wildcards in of if name == rule} == {"contrast=a_vs_c", "contrast=b_vs_a"}
+    job = of["differential_expression", "contrast=b_vs_a"]
+    text = " ".join(job.lines)
+    assert "-L b,a " in text
+    assert "results/quantify/B1.cxb,results/quantify/B2.cxb results/quantify/A1.cxb 2>&1" in text
+    assert "A2" not in text
+    assert job.told["threads"] == "4", "a share of the cores but one"
+    listed = " ".join(of["skipped_loci", None].lines)
+    folders = [f"--compared results/differential_expression/{name}" for name in ("b_vs_a", "a_vs_c")]
+    assert all(folder in listed for folder in folders)
+    assert "results/visualize/a_vs_c 0.05 10 a_vs_c" in " ".join(of["visualize", "contrast=a_vs_c"].lines)
+
+
+def test_samples_are_judged_beside_the_comparison(experiment):
+    ran = experiment.snakemake("--dry-run", "--", "results/qc/samples.tsv")
+    assert not {"quantify", "differential_expression", "skipped_loci"} & set(planned_jobs(ran))
+
+
+@pytest.mark.parametrize(("corrected", "threads"), [(True, 1), (False, 2)])
+def test_a_core_is_left_to_samples_while_the_dispersion_is_corrected(experiment, corrected, threads):
+    experiment.config["cuffdiff"] = {"scv_correction": corrected}
+    assert f" threads={threads}" in commands(experiment)["differential_expression"]
+
+
 def run_stand_in(command: str, folder: Path, script: str) -> tuple[int, list[str]]:
     """Run the command of differential_expression with a script in place of cuffdiff; its exit code, and its log."""
     stand_in = folder / "cuffdiff"
@@ -146,6 +177,7 @@ def run_stand_in(command: str, folder: Path, script: str) -> tuple[int, list[str
     stand_in.chmod(0o755)
     (log := folder / "logs/differential_expression/cuffdiff.log").parent.mkdir(parents=True)
     command = command.replace("$(cat results/library_type/library_type.txt)", "fr-unstranded")
+    command = command.replace("threads=1", "threads=2", 1)
     ran = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", re.sub(r"\S+ -S -E \S+/cuffdiff_tables.py", "true", command)],
         env=os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"},

@@ -18,6 +18,19 @@ TABLES = (
 )
 
 conditions = load(source("tuxedo/design.py")).conditions(units, cohort.samples)
+EACH = "/{contrast}" if contrasts else ""
+COMPARISON = f"results/differential_expression{EACH}"
+
+
+def compared_conditions(wildcards):
+    """The conditions of a comparison, the baseline first, with their samples: those of a contrast, or all."""
+    return {name: conditions[name] for name in contrasts.get(wildcards.get("contrast"), conditions)}
+
+
+def compared_samples(wildcards):
+    """The samples of a comparison, in the order of the table."""
+    compared = {sample for group in compared_conditions(wildcards).values() for sample in group}
+    return [sample for sample in samples if sample in compared]
 
 
 def sample_reads(wildcards):
@@ -43,7 +56,7 @@ transcripts = "results/merge/transcripts.gtf" if assembled else GENES
 
 def cohort_results():
     """What is made of all samples at once."""
-    tests = ["results/differential_expression/gene_exp.diff"] if compared else []
+    tests = expanded([f"{COMPARISON}/gene_exp.diff"]) if compared else []
     return [*([transcripts] if assembled else []), *tests]
 
 
@@ -71,8 +84,9 @@ PASSED_OVER = f"--max-bundle-frags {config['max_bundle_frags']}" + (' --mask-fil
 
 def replicates(wildcards, input):
     """Cuffdiff's arguments for the samples: a comma list a condition."""
-    counted = dict(zip(samples, input.cxb))
-    return " ".join(shlex.quote(",".join(counted[sample] for sample in group)) for group in conditions.values())
+    counted = dict(zip(compared_samples(wildcards), input.cxb))
+    groups = compared_conditions(wildcards).values()
+    return " ".join(shlex.quote(",".join(counted[sample] for sample in group)) for group in groups)
 
 
 def hisat2_reads(wildcards):

@@ -1,28 +1,42 @@
-# Step 5. All conditions against each other. Its longest part, the correction of the dispersion model (scv_correction),
-# runs on one thread, 10 to 20 CPU seconds a replicate whatever the data; the log has the hour at which each part began.
+# Step 5. All conditions against each other, or each contrast by itself. Its longest part, the correction of the dispersion
+# model (scv_correction), runs on one thread, 10 to 20 CPU seconds a replicate whatever the data; the log has the hour at
+# which each part began.
+
+MOST_THREADS = 16
+
+
+def comparing_threads(wildcards):
+    """The threads of a comparison: its share of the cores but one, on which samples are judged meanwhile.
+
+    On a cluster, and where nothing holds up the other threads for long, it has all that it may have.
+    """
+    if submits or not config["cuffdiff"]["scv_correction"]:
+        return MOST_THREADS
+    share = ((workflow.cores or MOST_THREADS) - 1) // max(1, len(contrasts))
+    return min(MOST_THREADS, max(1, share))
 
 
 rule differential_expression:
     """Cuffdiff, of two conditions and more: its tables, `gene_exp.diff` among them."""
     input:
-        cxb=expand("results/quantify/{sample}.cxb", sample=samples),
+        cxb=lambda wildcards: expand("results/quantify/{sample}.cxb", sample=compared_samples(wildcards)),
         transcripts=transcripts,
         fasta="results/reference/genome.fa",
         library=LIBRARY_TYPE,
         gates=gates(),
     output:
-        [*map(result, expand("results/differential_expression/{table}", table=TABLES))],
+        [result(f"{COMPARISON}/{table}") for table in TABLES],
     log:
-        "logs/differential_expression/cuffdiff.log",
+        f"logs/differential_expression{EACH or '/cuffdiff'}.log",
     conda:
         "../../../envs/cufflinks.yaml"
-    threads: 16
+    threads: comparing_threads
     resources:
         mem_mb=16000,
     params:
         **checks("tuxedo/cuffdiff_tables.py"),
-        labels=",".join(conditions),
-        groups=list(conditions.values()),
+        labels=lambda wildcards: ",".join(compared_conditions(wildcards)),
+        groups=lambda wildcards: list(compared_conditions(wildcards).values()),
         replicates=replicates,
         folder=lambda wildcards, output: str(Path(output[0]).parent),
         library=LIBRARY,
