@@ -183,4 +183,4 @@ def test_who_maps_to_a_large_genome_by_bwa_is_told_of_bwa_mem4(tmp_path: Path, m
 
 def of_mapper(cohort: Cohort) -> int:
     """How many lines of a dry run speak of the mapper."""
-    return sum(line.startswith("mapper: bwa: ") for line in cohort.snakemake("--dry-run").lines)
+    return sum(line.startswith("note: mapper: bwa: ") for line in cohort.snakemake("--dry-run").lines)

@@ -170,6 +170,14 @@ def test_a_core_is_left_to_samples_while_the_dispersion_is_corrected(experiment,
     assert f" threads={threads}" in commands(experiment)["differential_expression"]
 
 
+def test_of_a_long_correction_it_is_told(tmp_path):
+    many = tiny_experiment(tmp_path, samples=[f"{condition}{number}" for condition in "AB" for number in range(30)])
+    told = "note: cuffdiff.scv_correction: it takes some 10 minutes of one thread for the 60 samples"
+    assert [line.startswith(told) for line in many.snakemake("--dry-run").lines].count(True) == 1
+    many.config["cuffdiff"] = {"scv_correction": False}
+    assert not [line for line in many.snakemake("--dry-run").lines if line.startswith("note: ")]
+
+
 def run_stand_in(command: str, folder: Path, script: str) -> tuple[int, list[str]]:
     """Run the command of differential_expression with a script in place of cuffdiff; its exit code, and its log."""
     stand_in = folder / "cuffdiff"

@@ -125,6 +125,12 @@ def min_mapped(wildcards, input):
     return config["min_mapped"]
 
 
+def say(line):
+    """A line before the run; what it begins with `note: ` is shown by `gpd run`, too."""
+    if workflow.is_main_process:
+        logger.info(line)
+
+
 # ---- names, files and arguments that every pipeline shares -------------------------------------------
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"

@@ -257,12 +257,6 @@ def not_called():
     return found
 
 
-def say(line):
-    """A line before the run."""
-    if workflow.is_main_process:
-        logger.info(line)
-
-
 if not_called():
     say(
         f"not called: {len(not_called()):,} of {len(contigs()):,} contigs, {primary.summary(not_called())}"

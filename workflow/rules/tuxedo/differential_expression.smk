@@ -3,6 +3,14 @@
 # which each part began.
 
 MOST_THREADS = 16
+CORRECTION_S, LONG_S = 10, 600  # of one thread, a replicate; from which on it is told of
+
+corrected = max(len(compared_samples({"contrast": name})) for name in contrasts or [None])
+if config["cuffdiff"]["scv_correction"] and corrected * CORRECTION_S >= LONG_S:
+    say(
+        f"note: cuffdiff.scv_correction: it takes some {corrected * CORRECTION_S // 60} minutes of one thread for the"
+        f" {corrected} samples of a comparison, whatever their reads; false leaves it out"
+    )
 
 
 def comparing_threads(wildcards):
