@@ -4,13 +4,20 @@
 
 MOST_THREADS = 16
 CORRECTION_S, LONG_S = 10, 600  # of one thread, a replicate; from which on it is told of
+corrects = config["cuffdiff"]["scv_correction"] and config["cuffdiff"]["dispersion_method"] != "poisson"
 
-corrected = max(len(compared_samples({"contrast": name})) for name in contrasts or [None])
-if config["cuffdiff"]["scv_correction"] and corrected * CORRECTION_S >= LONG_S:
-    say(
-        f"note: cuffdiff.scv_correction: it takes some {corrected * CORRECTION_S // 60} minutes of one thread for the"
-        f" {corrected} samples of a comparison, whatever their reads; false leaves it out"
-    )
+
+def tell_of_correction():
+    """A line before the run where the correction of the dispersion model will take long."""
+    replicates = max(len(compared_samples({"contrast": name})) for name in contrasts or [None])
+    if corrects and replicates * CORRECTION_S >= LONG_S:
+        say(
+            f"note: cuffdiff.scv_correction: it takes some {replicates * CORRECTION_S // 60} minutes of one thread for"
+            f" the {replicates} samples of a comparison, whatever their reads; false leaves it out"
+        )
+
+
+tell_of_correction()
 
 
 def comparing_threads(wildcards):
@@ -18,7 +25,7 @@ def comparing_threads(wildcards):
 
     On a cluster, and where nothing holds up the other threads for long, it has all that it may have.
     """
-    if submits or not config["cuffdiff"]["scv_correction"]:
+    if submits or not corrects:
         return MOST_THREADS
     share = ((workflow.cores or MOST_THREADS) - 1) // max(1, len(contrasts))
     return min(MOST_THREADS, max(1, share))

@@ -7,7 +7,7 @@ rule skipped_loci:
     """The loci that Cufflinks' tools passed over: listed, counted by sample, and warned of."""
     input:
         skipped=expand("results/assemble/skipped/{sample}.gtf", sample=samples) if assembled else [],
-        compared=expanded(f"{COMPARISON}/{table}" for table in LISTING) if compared else [],
+        compared=expanded([f"{COMPARISON}/{table}" for table in LISTING]) if compared else [],
     output:
         loci=result("results/skipped_loci/skipped_loci.tsv"),
         counts=result("results/skipped_loci/counts.tsv"),
