@@ -70,7 +70,7 @@ BASES_A_BYTE = 2  # of gzip compressed reads, as runtimes.py has it
 
 
 def grown(cohort: Cohort, megabases: float) -> None:
-    """Make the reads those of a genome of so many megabases at 30x, by the size of their files, which nobody reads on."""
+    """Make the reads those of a genome of so many megabases at 30x, by the size of their files; nobody reads on."""
     for unit in cohort.units:
         for column in ("fq1", "fq2"):
             os.truncate(cohort.folder / unit[column], round(megabases * 1e6 * 30 / BASES_A_BYTE / 2))
@@ -89,7 +89,10 @@ def test_jvms_have_the_first_compiler_alone_for_short_walks_and_the_second_alone
 def test_each_walker_has_its_own_border_and_shards_have_their_share(single):
     grown(single, 1.4)  # above the border of HaplotypeCaller and ApplyBQSR, below those of the others
     compilers = {rule: text.split()[-1] for rule, (text,) in java_options(single).items()}
-    assert {rule for rule, compiler in compilers.items() if compiler == C2} == {"base_recalibration", "haplotype_caller"}
+    assert {rule for rule, compiler in compilers.items() if compiler == C2} == {
+        "base_recalibration",
+        "haplotype_caller",
+    }
     from_shards = {
         rule: float(re.search(r"--short-from ([\d.]+)", text)[1]) for rule, text in scattered_commands(single).items()
     }

@@ -126,9 +126,7 @@ def planned_jobs(lines: Sequence[str]) -> list[PlannedJob]:
 def reason(lines: Sequence[str]) -> list[str]:
     """Why Snakemake stopped where no failed job says it: its first error, else the last lines that say anything."""
     text = "\n".join(_without_tracebacks(_after_plan(lines))).replace("\n".join(LAST_WORDS), "")
-    informative = [
-        line for line in text.split("\n") if line.strip() and not (_NOTICE.match(line) or _TOLD.match(line))
-    ]
+    informative = [line for line in text.split("\n") if line.strip() and not (_NOTICE.match(line) or _TOLD.match(line))]
     errors = [number for number, line in enumerate(informative) if _ERROR.match(line)]
     shown = informative[errors[0] :][:MOST_LINES] if errors else informative[-MOST_LINES:]
     return [line.replace("__main__.py: error:", "snakemake: error:", 1) for line in shown]

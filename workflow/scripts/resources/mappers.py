@@ -70,7 +70,7 @@ MAPPERS = {
 
 
 def human_indexes() -> Iterator[str]:
-    """A line for each mapper: memory to build a human genome's index, memory of each process with it, and disk, in GB."""
+    """A line for each mapper: what a human genome's index takes to build, in each process and on the disk, in GB."""
     for name, mapper in MAPPERS.items():
         making, loaded, disk = (HUMAN_GB * share for share in (mapper.making, mapper.loaded, mapper.disk))
         yield (
