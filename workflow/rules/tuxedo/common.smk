@@ -18,8 +18,8 @@ TABLES = (
 )
 
 conditions = load(source("tuxedo/design.py")).conditions(units, cohort.samples)
-EACH = "/{contrast}" if contrasts else ""
-COMPARISON = f"results/differential_expression{EACH}"
+CONTRAST = "{contrast}" if contrasts else ""  # a folder for each
+COMPARISON = Path("results/differential_expression", CONTRAST).as_posix()
 
 
 def compared_conditions(wildcards):
@@ -67,6 +67,34 @@ def preparations():
         "tophat2": BOWTIE2_INDEX,
     }
     return [*reference.values(), GENES, *mask, *indexes[config["aligner"]]]
+
+
+# ---- what takes Cuffdiff longest -----------------------------------------------------------------------
+
+MOST_THREADS = 16
+CORRECTION_S, LONG_S = 10, 600  # of one thread, a replicate; from which on it is told of
+corrects = config["cuffdiff"]["scv_correction"] and config["cuffdiff"]["dispersion_method"] != "poisson"
+
+
+def tell_of_correction():
+    """A line before the run where the correction of the dispersion model will take long."""
+    replicates = max(len(compared_samples({"contrast": name})) for name in contrasts or [None])
+    if corrects and replicates * CORRECTION_S >= LONG_S:
+        say(
+            f"note: cuffdiff.scv_correction: it takes some {replicates * CORRECTION_S // 60} minutes of one thread for"
+            f" the {replicates} samples of a comparison, whatever their reads; false leaves it out"
+        )
+
+
+def comparing_threads(wildcards):
+    """The threads of a comparison: its share of the cores but one, on which samples are judged meanwhile.
+
+    On a cluster, and where nothing holds up the other threads for long, it has all that it may have.
+    """
+    if submits or not corrects:
+        return MOST_THREADS
+    share = ((workflow.cores or MOST_THREADS) - 1) // max(1, len(contrasts))
+    return min(MOST_THREADS, max(1, share))
 
 
 # ---- arguments ---------------------------------------------------------------------------------------

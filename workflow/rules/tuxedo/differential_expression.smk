@@ -2,33 +2,7 @@
 # model (scv_correction), runs on one thread, 10 to 20 CPU seconds a replicate whatever the data; the log has the hour at
 # which each part began.
 
-MOST_THREADS = 16
-CORRECTION_S, LONG_S = 10, 600  # of one thread, a replicate; from which on it is told of
-corrects = config["cuffdiff"]["scv_correction"] and config["cuffdiff"]["dispersion_method"] != "poisson"
-
-
-def tell_of_correction():
-    """A line before the run where the correction of the dispersion model will take long."""
-    replicates = max(len(compared_samples({"contrast": name})) for name in contrasts or [None])
-    if corrects and replicates * CORRECTION_S >= LONG_S:
-        say(
-            f"note: cuffdiff.scv_correction: it takes some {replicates * CORRECTION_S // 60} minutes of one thread for"
-            f" the {replicates} samples of a comparison, whatever their reads; false leaves it out"
-        )
-
-
 tell_of_correction()
-
-
-def comparing_threads(wildcards):
-    """The threads of a comparison: its share of the cores but one, on which samples are judged meanwhile.
-
-    On a cluster, and where nothing holds up the other threads for long, it has all that it may have.
-    """
-    if submits or not corrects:
-        return MOST_THREADS
-    share = ((workflow.cores or MOST_THREADS) - 1) // max(1, len(contrasts))
-    return min(MOST_THREADS, max(1, share))
 
 
 rule differential_expression:
@@ -42,7 +16,7 @@ rule differential_expression:
     output:
         [result(f"{COMPARISON}/{table}") for table in TABLES],
     log:
-        f"logs/differential_expression{EACH or '/cuffdiff'}.log",
+        f"logs/differential_expression/{CONTRAST or 'cuffdiff'}.log",
     conda:
         "../../../envs/cufflinks.yaml"
     threads: comparing_threads

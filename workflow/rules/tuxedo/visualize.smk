@@ -7,13 +7,13 @@ rule visualize:
         [f"{COMPARISON}/{table}" for table in TABLES],
     output:
         report(
-            directory(result(for_multiqc(f"results/visualize{EACH}"))),
+            directory(result(for_multiqc(Path("results/visualize", CONTRAST).as_posix()))),
             patterns=["{plot}.png", "{table}.tsv"],
             category="Differential expression",
             caption="../../report/visualize.rst",
         ),
     log:
-        f"logs/visualize{EACH or '/cummerbund'}.log",
+        f"logs/visualize/{CONTRAST or 'cummerbund'}.log",
     conda:
         "../../../envs/cummerbund.yaml"
     threads: 1
