@@ -182,7 +182,7 @@ def test_a_condition_is_refused_whose_files_are_longer_than_an_argument():
 
 
 @pytest.mark.parametrize(
-    ("contrasts", "said"),
+    ("contrasts", "errors"),
     [
         ([["a", "b"], ["b", "a"]], []),
         ([["a", "d"]], ["d is no condition of the samples, which are of a, b, b_vs_c, a_vs_b, c"]),
@@ -190,10 +190,10 @@ def test_a_condition_is_refused_whose_files_are_longer_than_an_argument():
         ([["a", "b_vs_c"], ["a_vs_b", "c"]], ["two of them would be called a_vs_b_vs_c: rename a condition"]),
     ],
 )
-def test_contrasts_are_of_two_conditions_and_have_names_of_their_own(contrasts, said):
+def test_contrasts_are_of_two_conditions_and_have_names_of_their_own(contrasts, errors):
     config = {"stop_after": "visualize", "contrasts": contrasts, "cuffdiff": {"dispersion_method": "pooled"}}
     groups = {name: [f"{name}1", f"{name}2"] for name in ("a", "b", "b_vs_c", "a_vs_b", "c")}
-    assert design.errors(config, {}, groups) == [f"config: contrasts: {line}" for line in said]
+    assert design.errors(config, {}, groups) == [f"config: contrasts: {line}" for line in errors]
 
 
 def test_of_each_contrast_it_is_told_whether_there_are_replicates():
