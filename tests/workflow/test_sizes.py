@@ -166,21 +166,3 @@ def test_depth_has_memory_for_the_longest_contig(tmp_path: Path) -> None:
     with (tmp_path / "genome.fa").open("a") as fasta:
         fasta.write(f">chr2\n{'ACGTN' * 2_000_000}\n")
     assert jobs(cohort, 8, 64_000)[0]["depth"][0][1] == 660
-
-
-@pytest.mark.parametrize(("mapper", "told"), [("bwa", 1), ("bwa-mem4", 0)])
-@pytest.mark.usefixtures("mapper_command")
-def test_who_maps_to_a_large_genome_by_bwa_is_told_of_bwa_mem4(tmp_path: Path, mapper: str, told: int) -> None:
-    cohort = cohort_of(tmp_path, {"S1": [100_000]})
-    made = tmp_path / "results/reference/genome.fa.fai"
-    made.write_text("chr1\t2000\t6\t2000\t2001\n")  # so that nobody reads all of the reference
-    cohort.config["mapper"] = mapper
-    assert of_mapper(cohort) == 0
-    with (tmp_path / "genome.fa").open("r+b") as file:
-        file.truncate(HUMAN_BASES)
-    assert of_mapper(cohort) == told
-
-
-def of_mapper(cohort: Cohort) -> int:
-    """How many lines of a dry run speak of the mapper."""
-    return sum(line.startswith("note: mapper: bwa: ") for line in cohort.snakemake("--dry-run").lines)
