@@ -1,4 +1,4 @@
-"""Measure where the CPU time of recalibration, HaplotypeCaller and genotyping goes, and what their settings change.
+"""Measure where the CPU time of recalibration, calling, genotyping and filters goes, and what their settings change.
 
     python scripts/bench/gatk.py [--cohorts mb1 mb5] [--repeats 3] [--changes NAME ...] [--smallest]
 
@@ -9,7 +9,8 @@ JVM's. Profiled, HaplotypeCaller's thread is sampled by Java's Flight Recorder: 
 what is in none of its parts is its start and the passing of reads between parts.
 
 On 2 cores `mb1` takes some 20 minutes and `mb5` 80; `mb40`, a chromosome's size, a day: `--changes` tries those that it
-names alone, with the walkers that have them. `--smallest` takes 20 kb.
+names alone, with the walkers that have them. `--smallest` takes 20 kb. The borders in workflow/compilers.tsv lie where
+CPU seconds with the first compiler alone cross those with the second alone, as run, between two sizes.
 """
 
 import re
@@ -18,21 +19,27 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import yaml
 from benches import cohorts, flight_recorder, measurements
 from benches.cohorts import Real, Simulated
 from benches.measurements import Measurement, timed
 from benches.runs import Runner, run_bench
 
+from gpd.paths import ROOT
+
 COHORTS: Mapping[str, Simulated | Real] = {
-    **{f"mb{mb}": Simulated(f"mb{mb}", samples=1, length=mb * 1_000_000, coverage=30) for mb in (1, 5, 40)},
+    **{f"mb{mb}": Simulated(f"mb{mb}", samples=1, length=round(mb * 1e6), coverage=30) for mb in (0.1, 1, 5, 40)},
     "mb1_15x": Simulated("mb1_15x", samples=1, length=1_000_000, coverage=15),
     "tiny": cohorts.TINY,
 }
 SETTINGS: dict[str, object] = {"calling": "per_sample", "filter": "hard", "scatter": "none"}
 MARKED, FINAL = "results/mark_duplicates/{sample}.bam", "results/base_recalibration/{sample}.bam"
 TABLE = "results/base_recalibrator/{sample}.table"
-GVCF = "results/haplotype_caller/{sample}.g.vcf.gz"
-BEFORE = (MARKED, f"{MARKED}.bai", TABLE, FINAL, FINAL.replace(".bam", ".bai"), GVCF, f"{GVCF}.tbi")
+GVCF, VCF = "results/haplotype_caller/{sample}.g.vcf.gz", "results/genotype_gvcfs/{sample}.vcf.gz"
+ALIGNED = (MARKED, f"{MARKED}.bai", TABLE, FINAL, FINAL.replace(".bam", ".bai"))
+BEFORE = (*ALIGNED, GVCF, f"{GVCF}.tbi", VCF, f"{VCF}.tbi")
+SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
+GUARDS = {"snps": "vc.isSNP()", "indels": "!vc.isSNP()"}
 RECALIBRATION_HEAP, CALLING_HEAP = "-Xmx3200m", "-Xmx4800m"  # four fifths of what the rules ask for
 SERIAL, SECOND_ALONE = "-XX:+UseSerialGC", "-XX:-TieredCompilation"
 USUAL = f"{SERIAL} {SECOND_ALONE}"
@@ -79,8 +86,9 @@ class Walker:
 
 
 def walkers(folder: Path, contig: str) -> Iterator[Walker]:
-    """Reading alone, reading and writing, the two of recalibration, HaplotypeCaller, GenotypeGVCFs."""
-    marked, final, table, gvcf = (str(folder / path.format(sample="DEMO01")) for path in (MARKED, FINAL, TABLE, GVCF))
+    """Reading alone, reading and writing, the two of recalibration, HaplotypeCaller, GenotypeGVCFs, filters."""
+    files = (MARKED, FINAL, TABLE, GVCF, VCF)
+    marked, final, table, gvcf, vcf = (str(folder / path.format(sample="DEMO01")) for path in files)
     reference = ("-R", str(folder / "results/reference/genome.fa"))
     sites = ("--known-sites", str(folder / "results/reference/vcf/known_sites_1.vcf.gz"))
     compilers = {
@@ -111,6 +119,19 @@ def walkers(folder: Path, contig: str) -> Iterator[Walker]:
     }
     yield Walker("HaplotypeCaller", calling, ".g.vcf.gz", CALLING_HEAP, changes)
     yield Walker("GenotypeGVCFs", (*reference, "-V", gvcf), ".vcf.gz", CALLING_HEAP, compilers)
+    filtering = (*reference, "-V", vcf, *hard_filters())
+    yield Walker("VariantFiltration", filtering, ".vcf.gz", RECALIBRATION_HEAP, compilers)
+
+
+def hard_filters() -> list[str]:
+    """VariantFiltration's arguments with the configuration's defaults."""
+    kinds = yaml.safe_load(SCHEMA.read_text())["properties"]["hard_filters"]["properties"]
+    return [
+        word
+        for kind, guard in GUARDS.items()
+        for name, expression in kinds[kind]["default"].items()
+        for word in ("--filter-name", f"{kind}_{name}", "--filter-expression", f"{guard} && ({expression})")
+    ]
 
 
 def first_contig(folder: Path) -> str:

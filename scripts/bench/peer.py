@@ -26,7 +26,7 @@ from benches.runs import Runner, run_bench
 from gpd.lab.pool import Source
 from gpd.machines import launcher
 
-SETTINGS = {"calling": "joint", "filter": "hard", "tiny_data": True}
+SETTINGS = {"calling": "joint", "filter": "hard"}
 BOUNDS = {"bwa": 2.0, "bwa-mem4": 2.3}  # by mapper
 COHORTS = {cohort.name: cohort for cohort in (cohorts.SMALL, cohorts.TINY)}
 WRAPPERS = ("0.59.0", "0.74.0")  # tags that its rules name

@@ -37,7 +37,7 @@ def make_plan(cohort: str, folder: Path, arguments: argparse.Namespace) -> Study
     """Lay out the study over the pool in the folder."""
     COHORTS[cohort].write(folder / "pool", arguments.seed)
     config = folder / "pool" / cohorts.CONFIG
-    config.write_text(yaml.safe_dump(yaml.safe_load(config.read_text()) | demo.CALLING | {"tiny_data": True}))
+    config.write_text(yaml.safe_dump(yaml.safe_load(config.read_text()) | demo.CALLING))
     n = min(arguments.at_once, COHORTS[cohort].samples)
     settings = {
         "directory": str(folder),

@@ -46,17 +46,17 @@ COHORTS = {cohort.name: cohort for cohort in (cohorts.SMALL, cohorts.LARGE, coho
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of shared against independent, by choice; and whether HaplotypeCaller is run without the second compiler, too."""
+    """Of shared against independent, by choice; and whether the script calls without the second compiler, too."""
 
-    tiny_data: bool
+    tiny: bool
     least_gain: Mapping[str, float]
     most_cpu: float
 
 
 BOUNDS = {
-    "small": Bounds(tiny_data=True, least_gain={DEFAULTS: 1.9, MEM4: 2.1}, most_cpu=0.54),
-    "large": Bounds(tiny_data=False, least_gain={DEFAULTS: 1.4, MEM4: 1.55, NO_BQSR: 1.9}, most_cpu=0.72),
-    "tiny": Bounds(tiny_data=True, least_gain={DEFAULTS: 1.9}, most_cpu=0.54),
+    "small": Bounds(tiny=True, least_gain={DEFAULTS: 1.9, MEM4: 2.1}, most_cpu=0.54),
+    "large": Bounds(tiny=False, least_gain={DEFAULTS: 1.4, MEM4: 1.55, NO_BQSR: 1.9}, most_cpu=0.72),
+    "tiny": Bounds(tiny=True, least_gain={DEFAULTS: 1.9}, most_cpu=0.54),
 }
 
 
@@ -83,7 +83,7 @@ class Study:
         """Lay it out over the pool in the folder, and make what its runs share."""
         name = f"study-{list(CHOICES).index(choice)}"
         config = yaml.safe_load((folder / "pool" / cohorts.CONFIG).read_text())
-        config |= demo.CALLING | CHOICES[choice] | {"tiny_data": BOUNDS[cohort].tiny_data}
+        config |= demo.CALLING | CHOICES[choice]
         (folder / "pool" / f"{name}.yaml").write_text(yaml.safe_dump(config))
         settings = {
             "name": name,
@@ -137,7 +137,7 @@ def remove_alignments(folder: Path) -> None:
 
 def run_script(cohort: str, folder: Path, repeat: int, cores: int) -> Baseline:
     output = folder / f"baseline-{repeat}"
-    words = map(str, ("call", folder / "pool", output, cores, BOUNDS[cohort].tiny_data))
+    words = map(str, ("call", folder / "pool", output, cores, BOUNDS[cohort].tiny))
     wall_s, cpu_s, _ = timed([*BASELINE, *words])
     remove_alignments(output)
     return Baseline(wall_s, cpu_s, output)

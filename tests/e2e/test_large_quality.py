@@ -72,7 +72,7 @@ def judged(tmp_path_factory) -> Cohort:
     (folder / "genome.fa").write_text(f">chr1\n{random_sequence(300_000, seed=1)}\n")
     write_vcf(folder / "known.vcf", {"chr1": 300_000}, [("chr1", 100, "A", "C")])
     config = {"reference": {"fasta": "genome.fa"}, "known_sites": ["known.vcf"], "common_sites": "known.vcf"}
-    cohort = Cohort(folder, config | {"calling": "joint", "tiny_data": True, "scatter": "none"})
+    cohort = Cohort(folder, config | {"calling": "joint", "scatter": "none"})
     for sample in SAMPLES:
         cohort.add_unit(sample, "L1", fq1=write_fastq(folder / f"{sample}.fq", [("r", "ACGT")]))
     write_results(folder / "results")

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -201,6 +202,26 @@ def test_real_samples_pass(name, request):
         row["sample_name"]: ("pass", "") for row in table
     }
     assert all(0 < float(row["exons"]) <= 1 and float(row["reads"]) > 0 for row in table)
+
+
+@pytest.mark.long
+def test_a_contrast_has_its_own_tables_and_plots_and_values_do_not_hang_on_the_correction(yeast, tmp_path):
+    shutil.copytree(yeast.folder, tmp_path / "run", symlinks=True)
+    more = {"contrasts": [["RAP1_IAA2H", "WT"]], "cuffdiff": {"scv_correction": False}}
+    other = replace(yeast, folder=tmp_path / "run", config=yeast.config | more)
+    finish(other)
+    results, name = other.folder / "results", "RAP1_IAA2H_vs_WT"
+    usual, tests = (rows(results / f"differential_expression/{path}gene_exp.diff") for path in ("", f"{name}/"))
+    assert {(row["sample_1"], row["sample_2"]) for row in tests} == {("RAP1_IAA2H", "WT")}
+    values, swapped = (
+        {row["gene_id"]: [float(row[column]) for column in columns] for row in table}
+        for table, columns in ((usual, ("value_1", "value_2")), (tests, ("value_2", "value_1")))
+    )
+    assert swapped == {gene: pytest.approx(found, rel=1e-4) for gene, found in values.items()}
+    assert f"volcano.{name}" in (results / "multiqc/multiqc.html").read_text()
+    assert (results / f"visualize/{name}/volcano.pdf").exists()
+    of = {row["of"] for row in rows(results / "skipped_loci/skipped_loci.tsv")}
+    assert of - set(YEAST) <= {"RAP1_IAA2H vs WT"}
 
 
 def steps_in(experiment: Experiment) -> set[str]:

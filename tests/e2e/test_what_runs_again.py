@@ -131,10 +131,12 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "mask_biotypes": (["rRNA"], {"mask"}),
         "cuffdiff.library_norm_method": ("quartile", {"differential_expression"}),
         "cuffdiff.dispersion_method": ("blind", {"differential_expression"}),
+        "cuffdiff.scv_correction": (False, {"differential_expression"}),
         "cuffdiff.fdr": (0.1, {"differential_expression"}),
         "cuffdiff.min_alignment_count": (5, {"differential_expression"}),
+        "contrasts": ([["b", "a"]], {"differential_expression"}),
         "visualize.top_genes": (3, {"visualize"}),
-        "stop_after": ("quantify", {"skipped_loci"}),
+        "stop_after": ("quantify", {"skipped_loci", "list_files"}),
         "qc.thresholds": ({"rrna": {}}, {"quality"}),
     },
     "tophat2": {
@@ -148,7 +150,6 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
 NEVER = {
     "samples": "config/samples of others.tsv",
     "units": "config/units of others.tsv",
-    "tiny_data": True,
     "min_mapped": 0.9,
     "scatter": 8,
     "genomicsdb": "kept",
@@ -193,7 +194,7 @@ COLUMNS: dict[str, list[tuple[dict[str, str], set[str]]]] = {
     "bam": [({"bam": "more.bam"}, {"take_alignment sample=S1, unit=L1"})],
     "hisat2": [
         ({"sample_name": "A9"}, {"align sample=A9"}),
-        ({"condition": "b"}, {"differential_expression"}),
+        ({"condition": "b"}, {"differential_expression", "quality"}),
         ({"unit_name": "L9"}, set()),
         ({"fq1": "reads/more_R1.fq.gz", "fq2": "reads/more_R2.fq.gz"}, {"align sample=A1"}),
         ({"fq1": "reads/A1_L1_R2.fq.gz", "fq2": "reads/A1_L1_R1.fq.gz"}, {"align sample=A1"}),
@@ -423,7 +424,7 @@ def test_swapped_conditions_are_compared_anew(tmp_path: Path) -> None:
     cohort = make("hisat2", tmp_path)
     assert isinstance(cohort, Experiment)
     cohort.conditions |= {"A2": "b", "B2": "a"}
-    assert due(cohort.snakemake("--dry-run")) == {"differential_expression"}
+    assert due(cohort.snakemake("--dry-run")) == {"differential_expression", "quality"}
 
 
 JOINT = {"calling": "joint"}

@@ -148,7 +148,7 @@ def test_the_figures_are_those_that_were_simulated(judged):
     assert float(table[RIBOSOMES]["rrna"]) == pytest.approx(SHARE_OF_RRNA, abs=0.02)
     assert float(table["A1"]["rrna"]) == pytest.approx(0.02, abs=0.01)
     assert float(table["A1"]["five_prime"]) == pytest.approx(0.5, abs=0.05)
-    assert table["A1"]["mitochondria"] == "0" and table["A1"]["hidata_genes"] == "", "what is not known is no zero"
+    assert table["A1"]["mitochondria"] == "0" and table["A1"]["skipped_loci"] == "", "what is not known is no zero"
     assert int(table["A1"]["genes_detected"]) == pytest.approx(GENES + 1, abs=3)
     assert 0.05 < float(table["A1"]["spliced"]) < 0.2
 

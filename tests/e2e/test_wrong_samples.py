@@ -169,7 +169,7 @@ def judged(tmp_path_factory) -> Cohort:
     genome.vcf(folder / "common.vcf")
     genome.known_genotypes(folder / "known.vcf")
     cohort = Cohort(folder, {"reference": {"fasta": "genome.fa"}, "known_sites": ["common.vcf"]})
-    cohort.config |= {"common_sites": "common.vcf", "calling": "joint", "tiny_data": True, "scatter": "none"}
+    cohort.config |= {"common_sites": "common.vcf", "calling": "joint", "scatter": "none"}
     # of a small genome, depth that is drawn makes outliers
     cohort.config["qc"] = {"known_genotypes": "known.vcf.gz", "thresholds": {"outlier_z": {}}}
     first, second = sample_pairs(genome.contigs["chr1"], 2, seed=1)
@@ -382,7 +382,7 @@ def panel(tmp_path_factory) -> Cohort:
     (folder / "genome.fa").write_text(f">chr1\n{sequence}\n")
     (folder / "targets.bed").write_text("".join(f"chr1\t{start}\t{end}\n" for start, end in TARGETS))
     cohort = Cohort(folder, {"reference": {"fasta": "genome.fa"}, "intervals": "targets.bed", "bqsr": "gatk"})
-    cohort.config |= {"known_sites": ["known.vcf"], "tiny_data": True, "failed_samples": "stop_on_quality"}
+    cohort.config |= {"known_sites": ["known.vcf"], "failed_samples": "stop_on_quality"}
     (folder / "known.vcf").write_text("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n")
     reads = sample_pairs(sequence, 2, seed=1)
     for seed, sample in enumerate((CAPTURED, UNCAPTURED, DIMERS)):

@@ -89,7 +89,7 @@ def many(reads: tuple[list, list]) -> tuple[list, list]:
 
 def germline(folder: Path, *, large: bool = False) -> None:
     made, genome = one_contig_cohort(folder, 5000, seed=5)
-    made.config |= {"scatter": "none", "tiny_data": True}
+    made.config |= {"scatter": "none"}
     for number, sample in enumerate((STRUCK, HEALTHY)):
         if large and sample == STRUCK:
             add_pairs(made, sample, many(pairs(genome, number, MANY_PAIRS)), level=0)

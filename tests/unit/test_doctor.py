@@ -202,6 +202,8 @@ def test_command_line(bin_directory, tmp_path, monkeypatch):
     healthy = CliRunner().invoke(app, ["doctor"])
     assert healthy.exit_code == 0
     assert f"gatk3_jar, where the config names one: {tmp_path}/bin/java" in healthy.stdout
+    assert "bwa: a human genome's index takes 6 GB of memory to build, 5.4 GB in each process" in healthy.stdout
+    assert "bwa-mem4: a human genome's index takes 110 GB of memory to build" in healthy.stdout
     assert CliRunner().invoke(app, ["doctor", "--pipeline", "germline-gatk3"]).exit_code == 1
     assert CliRunner().invoke(app, ["doctor", "--pipeline", "gremline"]).exit_code == 2
 

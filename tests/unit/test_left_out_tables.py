@@ -59,7 +59,7 @@ def test_a_condition_that_loses_all_its_samples_is_refused():
     rows = [{"sample_name": name, "condition": name[0]} for name in ("A1", "B1", "C1")]
     units = {name: {} for name in ("A1", "B1")}
     groups = design.conditions(units, rows[:2])
-    compared = {"stop_after": "visualize", "cuffdiff": {"dispersion_method": "pooled"}}
+    compared = {"stop_after": "visualize", "contrasts": [], "cuffdiff": {"dispersion_method": "pooled"}}
     counted = {"stop_after": "quantify"}
     (error,) = design.errors(compared, units, groups, rows[2:])
     assert error.startswith("samples.tsv: condition C: all its samples are left out (C1)")

@@ -240,7 +240,7 @@ def test_the_figures_of_all_files_by_their_folders(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-        return "S1:a" if name.endswith("json") else "all", path
+        return "all" if name.startswith("expression") else "S1:a", path
 
     genes = "".join(f"G{number}\t{number}\n" for number in range(20))
     files = [
@@ -248,12 +248,12 @@ def test_the_figures_of_all_files_by_their_folders(tmp_path):
         write("read_strands/S1.json", json.dumps({"declared": "fr-unstranded", "found": "", "sense": None})),
         write("read_features/S1.json", json.dumps({"exons": 0.9})),
         *(write(f"expression/gene_{name}.tsv", f"gene_id\tS1\n{genes}") for name in ("counts", "tpm")),
-        write("skipped_loci/counts.tsv", "sample_name\tnot assembled\tHIDATA\tLOWDATA\tFAIL\nS1\t\t2\t0\t0\n"),
+        write("skipped/S1.gtf", "".join(f"chr1\tCufflinks\texon\t1\t9\t0\t{strand}\t.\t\n" for strand in "+-")),
     ]
     assert figures.read(files) == {
         "S1": {
             **{"condition": "a", "reads": 10, "mapped": 0.9, "strandedness": "fr-unstranded", "exons": 0.9},
-            **{"genes_detected": 10, "hidata_genes": 2, "lowdata_genes": 0, "failed_genes": 0},
+            **{"genes_detected": 10, "skipped_loci": 1},
         }
     }
 
@@ -295,7 +295,7 @@ def test_a_library_of_another_type_than_most_is_wrong_where_reads_shall_tell_it(
 
 
 def test_each_figure_has_its_column():
-    made = {*figures.SKIPPED, "reads", "mapped", "strandedness", "strandedness_found", "sense", "genes_detected"}
+    made = {"skipped_loci", "reads", "mapped", "strandedness", "strandedness_found", "sense", "genes_detected"}
     made |= {"rrna", "mitochondria", "exons", "introns", "intergenic", "spliced", "multi_mapped", "five_prime"}
     made |= {"duplicates", "library_size", "correlation", "nearer_to", "condition"}
     assert {column.name for column in COLUMNS} == made | {"sample_name", "verdict", "reason"}

@@ -236,3 +236,12 @@ def test_the_commands_own_options_are_its_own():
     _, command = scatter.parse([*OPTIONS, "--", *words])
     made = scatter.filled(command, "1.bam", ["1.bed", "unmapped"], 1)
     assert made == ["tool", "--out", "x", "--", "-L", "1.bed", "-L", "unmapped", "a@shard", "1.bam", "1"]
+
+
+@pytest.mark.parametrize(("count", "compiler"), [(3, "-XX:-TieredCompilation"), (4, "-XX:TieredStopAtLevel=1")])
+def test_shards_that_are_short_walks_have_the_first_compiler_alone(count, compiler):
+    java = "-Xmx9m {}".format
+    words = ["gatk", "--java-options", java("-XX:-TieredCompilation"), "HaplotypeCaller"]
+    folder = scatter.Folder(*scatter.parse([*OPTIONS, "--short-from", "3.5", "--", *words]))
+    made = folder.parts(count)
+    assert {tuple(part["commands"][0]) for part in made} == {("gatk", "--java-options", java(compiler), words[-1])}

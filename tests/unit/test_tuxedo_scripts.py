@@ -3,6 +3,7 @@
 import gzip
 import importlib.util
 import io
+import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -123,7 +124,7 @@ def test_start_sites_are_seen_where_an_annotation_has_them(tmp_path):
 
 
 def test_each_condition_has_replicates_where_each_has_a_dispersion_of_its_own():
-    config = {"stop_after": "none", "cuffdiff": {"dispersion_method": "per-condition"}}
+    config = {"stop_after": "none", "contrasts": [], "cuffdiff": {"dispersion_method": "per-condition"}}
     (error,) = design.errors(config, {}, {"a": ["A1"], "b": ["B1", "B2"]})
     assert error.startswith(
         "samples.tsv: condition a has one replicate: dispersion method per-condition takes two or more"
@@ -161,7 +162,7 @@ def test_splice_sites_are_the_bases_beside_introns_from_0():
 
 
 def test_a_condition_is_refused_whose_files_are_longer_than_an_argument():
-    config = {"stop_after": "visualize", "cuffdiff": {"dispersion_method": "pooled"}}
+    config = {"stop_after": "visualize", "contrasts": [], "cuffdiff": {"dispersion_method": "pooled"}}
     counted, few = "results/quantify/", f"A{'n' * 61}"
 
     def errors(last: str) -> list[str]:
@@ -178,6 +179,32 @@ def test_a_condition_is_refused_whose_files_are_longer_than_an_argument():
         "samples.tsv: condition a: the names of its 1481 samples are too long together: cuffdiff takes their files as "
         "one argument, of 131072 bytes here, and Linux 131071 at most; shorten the names, or set stop_after: quantify"
     )
+
+
+@pytest.mark.parametrize(
+    ("contrasts", "errors"),
+    [
+        ([["a", "b"], ["b", "a"]], []),
+        ([["a", "d"]], ["d is no condition of the samples, which are of a, b, b_vs_c, a_vs_b, c"]),
+        ([["a", "a"]], ["a is compared with itself: name two conditions"]),
+        ([["a", "b_vs_c"], ["a_vs_b", "c"]], ["two of them would be called a_vs_b_vs_c: rename a condition"]),
+    ],
+)
+def test_contrasts_are_of_two_conditions_and_have_names_of_their_own(contrasts, errors):
+    config = {"stop_after": "visualize", "contrasts": contrasts, "cuffdiff": {"dispersion_method": "pooled"}}
+    groups = {name: [f"{name}1", f"{name}2"] for name in ("a", "b", "b_vs_c", "a_vs_b", "c")}
+    assert design.errors(config, {}, groups) == [f"config: contrasts: {line}" for line in errors]
+
+
+def test_of_each_contrast_it_is_told_whether_there_are_replicates():
+    groups = {"a": ["A1"], "b": ["B1"], "c": ["C1", "C2"]}
+    config = {"stop_after": "visualize", "cuffdiff": {"dispersion_method": "pooled"}}
+    assert [
+        line.removeprefix("samples.tsv: ").partition(" has")[0]
+        for line in design.warnings(config | {"contrasts": []}, groups)
+    ] == ["condition a", "condition b"]
+    (line,) = design.warnings(config | {"contrasts": [["a", "b"]]}, groups)
+    assert line.startswith("samples.tsv: no condition of a and b has replicates")
 
 
 # ---- strandedness
@@ -319,7 +346,7 @@ def test_loci_that_are_passed_over_are_listed_counted_and_warned_of(compared):
     (compared / "skipped.gtf").write_text(SKIPPED)
     (compared / "none.gtf").write_text("")
     samples = {"A.1": str(compared / "skipped.gtf"), "A2": str(compared / "none.gtf"), "B1": str(compared / "none.gtf")}
-    found, table, warnings = skipped_loci.report(samples, compared, 1000)
+    found, table, warnings = skipped_loci.report(samples, [compared], 1000)
     assert found == [
         ("assemble", "A.1", "", "chr1:6001-8000", "skipped"),
         ("differential_expression", "a vs b", "TWO", "chr1:6000-8000", "LOWDATA"),
@@ -346,10 +373,19 @@ def test_loci_that_are_passed_over_are_listed_counted_and_warned_of(compared):
 
 def test_what_was_not_looked_at_for_skipped_loci_is_empty(compared):
     (compared / "none.gtf").write_text("")
-    _, table, warnings = skipped_loci.report({"A2": str(compared / "none.gtf")}, None, 1000)
+    _, table, warnings = skipped_loci.report({"A2": str(compared / "none.gtf")}, [], 1000)
     assert (table.splitlines()[-1], warnings) == ("A2\t0\t\t\t", [])
-    _, table, _ = skipped_loci.report({"A2": ""}, compared, 1000)
+    _, table, _ = skipped_loci.report({"A2": "", "C1": ""}, [compared], 1000)
+    assert table.splitlines()[1:] == ["A2\t\t1\t0\t0", "C1\t\t\t\t"], "C1 is in no contrast"
+
+
+def test_a_sample_of_several_contrasts_is_counted_once(compared, tmp_path):
+    other = shutil.copytree(compared, tmp_path / "other")
+    tests = (other / "gene_exp.diff").read_text()
+    (other / "gene_exp.diff").write_text(tests.replace("\ta\tb\t", "\ta\tc\t"))
+    found, table, _ = skipped_loci.report({"A2": ""}, [compared, other], 1000)
     assert "A2\t\t1\t0\t0" in table
+    assert [each.of for each in found if each.gene == "TWO"] == ["a vs b", "A.1", "A2", "a vs c"]
 
 
 # ---- cuffdiff's tables

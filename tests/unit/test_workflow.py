@@ -141,12 +141,13 @@ def test_warnings_and_choices_are_noted():
     lines = [
         "warning: disk: results has 1.0 GB free",
         "given here (threads, MB): map_and_sort 4, 4650",
+        "note: mapper: bwa: on this genome",
         "disk: S2 takes up",
     ]
     seen = []
     workflow.follow([*lines, *SAID.splitlines()], Progress(), lambda state: seen.append(list(state.notes)))
     assert seen[0] == lines[:1]
-    assert seen[-1] == lines[:2]
+    assert seen[-1] == lines[:3]
 
 
 def test_the_command_line_is_what_a_person_would_type():

@@ -1,12 +1,24 @@
-"""The options that JVMs get: collector by threads, heap by memory, the compiler by whether data are tiny."""
+"""The options that JVMs get: collector by threads, heap by memory, the compiler by the walk."""
 
+import csv
 import math
+import os
 import re
 from pathlib import Path
 
 import pytest
 import yaml
-from conftest import ROOT, Cohort, commands, planned_jobs, script, snakemake, tiny_cohort
+from conftest import (
+    ROOT,
+    Cohort,
+    commands,
+    planned_jobs,
+    random_sequence,
+    script,
+    snakemake,
+    tiny_cohort,
+    write_fastq,
+)
 from test_plan import VQSR
 
 from gpd.sizing import rehearsal
@@ -64,16 +76,50 @@ def test_a_resource_by_its_earlier_name_is_refused(single, old, new):
 
 
 OTHER_STEPS = [{"calling": "joint"}, {"filter": "vqsr", "vqsr": VQSR}]
+BASES_A_BYTE = 0.45  # of plain reads, as runtimes.py has it
+
+
+def grown(cohort: Cohort, megabases: float) -> None:
+    """Make the reads those of a genome of so many megabases at 30x: files whose beginnings alone are no holes."""
+    reads = [(f"read{number}", random_sequence(50, number)) for number in range(1100)]
+    for unit in cohort.units:
+        for column in ("fq1", "fq2"):
+            path = write_fastq(cohort.folder / f"{column}.fq", reads)
+            os.truncate(path, round(megabases * 1e6 * 30 / BASES_A_BYTE / 2))
+            unit[column] = path.name
 
 
 @pytest.mark.parametrize("config", [{}, *(pytest.param(each, marks=pytest.mark.deep) for each in OTHER_STEPS)])
-def test_jvms_have_the_first_compiler_alone_where_data_are_tiny_else_the_second_alone(single, config):
+def test_jvms_have_the_first_compiler_alone_for_short_walks_and_the_second_alone_for_long_ones(single, config):
     single.config |= config
-    usual = java_options(single)
-    assert {"base_recalibrator", "base_recalibration", "haplotype_caller"} < set(usual)
-    assert all(re.fullmatch(rf"-Xmx\d+m -XX:\+UseSerialGC {C2}", text) for texts in usual.values() for text in texts)
-    single.config["tiny_data"] = True
-    assert java_options(single) == {rule: {text.replace(C2, C1) for text in texts} for rule, texts in usual.items()}
+    short = java_options(single)
+    assert {"base_recalibrator", "base_recalibration", "haplotype_caller"} < set(short)
+    assert all(re.fullmatch(rf"-Xmx\d+m -XX:\+UseSerialGC {C1}", text) for texts in short.values() for text in texts)
+    grown(single, 3000)
+    assert java_options(single) == {rule: {text.replace(C1, C2) for text in texts} for rule, texts in short.items()}
+
+
+def test_each_walker_has_its_own_border_and_shards_have_their_share(single):
+    grown(single, 1.4)  # above the border of HaplotypeCaller and ApplyBQSR, below those of the others
+    compilers = {rule: text.split()[-1] for rule, (text,) in java_options(single).items()}
+    assert {rule for rule, compiler in compilers.items() if compiler == C2} == {
+        "base_recalibration",
+        "haplotype_caller",
+    }
+    from_shards = {
+        rule: float(re.search(r"--short-from ([\d.]+)", text)[1]) for rule, text in scattered_commands(single).items()
+    }
+    assert from_shards["haplotype_caller"] == pytest.approx(2, abs=0.1)
+    assert {rule for rule, number in from_shards.items() if number > 1} == {"base_recalibration", "haplotype_caller"}
+
+
+def test_every_border_says_what_it_rests_on_and_every_walker_of_the_rules_has_one():
+    with (ROOT / "workflow/compilers.tsv").open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert {row["from"].partition(":")[0] for row in rows} == {"measured", "not measured"}
+    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules/germline").glob("*.smk"))
+    named = re.findall(r'(?:java|started|scatter_parameters)\("(\w+)"', rules)
+    assert {row["walker"] for row in rows} == set(named)
 
 
 @pytest.mark.deep
@@ -81,8 +127,8 @@ def test_what_is_native_code_has_more_outside_of_the_heap(single):
     single.config["calling"] = "joint"
     options = java_options(single)
     # most of what reads a GenomicsDB is native code, and what it holds grows with the samples
-    assert options["genotype_interval"] == {f"-Xmx{(4000 + 2) * 2 // 5}m -XX:+UseSerialGC {C2}"}
-    assert options["genomics_db_import"] == {f"-Xmx1600m -XX:+UseSerialGC {C2}"}
+    assert options["genotype_interval"] == {f"-Xmx{(4000 + 2) * 2 // 5}m -XX:+UseSerialGC {C1}"}
+    assert options["genomics_db_import"] == {f"-Xmx1600m -XX:+UseSerialGC {C1}"}
 
 
 def test_a_jvm_has_a_heap_for_more_than_it_took_at_full_length(single):

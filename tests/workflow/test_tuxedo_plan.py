@@ -128,11 +128,54 @@ def test_cuffdiff_gets_each_conditions_replicates(experiment):
     assert "-L a,b" in text
     assert "results/quantify/A1.cxb,results/quantify/A2.cxb results/quantify/B1.cxb,results/quantify/B2.cxb" in text
     assert "--library-norm-method quartile --dispersion-method per-condition --FDR 0.1" in text
+    experiment.config["cuffdiff"]["scv_correction"] = False
+    assert "--dispersion-method per-condition --no-scv-correction --FDR" in " ".join(
+        line_of(commands(experiment)["differential_expression"], "cuffdiff")
+    )
     for tool in (words, line_of(texts["quantify"], "cuffquant")):
         assert '--frag-bias-correct "$fasta" --multi-read-correct' in " ".join(tool)
     for rule in ("quantify", "differential_expression"):
         assert "fasta=results/reference/genome.fa" in texts[rule]
     check_aligner(texts, "FR", single=False)
+
+
+def test_each_contrast_is_a_job_with_the_samples_of_its_two_conditions(experiment):
+    experiment.conditions["A2"] = "c"
+    experiment.config["contrasts"] = [["b", "a"], ["a", "c"]]
+    ran = experiment.snakemake("--dry-run", "--printshellcmds", "--cores", "9")
+    assert ran.exit_code == 0, ran.output
+    of = {(job.rule, job.told.get("wildcards")): job for job in conftest.commands(ran)}
+    for rule in ("differential_expression", "visualize"):
+        assert {wildcards for name, wildcards in of if name == rule} == {"contrast=a_vs_c", "contrast=b_vs_a"}
+    job = of["differential_expression", "contrast=b_vs_a"]
+    text = " ".join(job.lines)
+    assert "-L b,a " in text
+    assert "results/quantify/B1.cxb,results/quantify/B2.cxb results/quantify/A1.cxb 2>&1" in text
+    assert "A2" not in text
+    assert job.told["threads"] == "4", "a share of the cores but one"
+    listed = " ".join(of["skipped_loci", None].lines)
+    folders = [f"--compared results/differential_expression/{name}" for name in ("b_vs_a", "a_vs_c")]
+    assert all(folder in listed for folder in folders)
+    assert "results/visualize/a_vs_c 0.05 10 a_vs_c" in " ".join(of["visualize", "contrast=a_vs_c"].lines)
+
+
+def test_samples_are_judged_beside_the_comparison(experiment):
+    ran = experiment.snakemake("--dry-run", "--", "results/qc/samples.tsv")
+    assert not {"quantify", "differential_expression", "skipped_loci"} & set(planned_jobs(ran))
+
+
+@pytest.mark.parametrize(("corrected", "threads"), [(True, 1), (False, 2)])
+def test_a_core_is_left_to_samples_while_the_dispersion_is_corrected(experiment, corrected, threads):
+    experiment.config["cuffdiff"] = {"scv_correction": corrected}
+    assert f" threads={threads}" in commands(experiment)["differential_expression"]
+
+
+def test_of_a_long_correction_it_is_told(tmp_path):
+    many = tiny_experiment(tmp_path, samples=[f"{condition}{number}" for condition in "AB" for number in range(30)])
+    told = "note: cuffdiff.scv_correction: it takes some 10 minutes of one thread for the 60 samples"
+    assert [line.startswith(told) for line in many.snakemake("--dry-run").lines].count(True) == 1
+    many.config["cuffdiff"] = {"scv_correction": False}
+    assert not [line for line in many.snakemake("--dry-run").lines if line.startswith("note: ")]
 
 
 def run_stand_in(command: str, folder: Path, script: str) -> tuple[int, list[str]]:
@@ -142,6 +185,7 @@ def run_stand_in(command: str, folder: Path, script: str) -> tuple[int, list[str
     stand_in.chmod(0o755)
     (log := folder / "logs/differential_expression/cuffdiff.log").parent.mkdir(parents=True)
     command = command.replace("$(cat results/library_type/library_type.txt)", "fr-unstranded")
+    command = command.replace("threads=1", "threads=2", 1)
     ran = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", re.sub(r"\S+ -S -E \S+/cuffdiff_tables.py", "true", command)],
         env=os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"},

@@ -125,11 +125,18 @@ def min_mapped(wildcards, input):
     return config["min_mapped"]
 
 
+def say(line):
+    """A line before the run; what it begins with `note: ` is shown by `gpd run`, too."""
+    if workflow.is_main_process:
+        logger.info(line)
+
+
 # ---- names, files and arguments that every pipeline shares -------------------------------------------
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 samples = list(units)
+contrasts = {f"{first}_vs_{second}": (first, second) for first, second in config["contrasts"]}  # of conditions
 reference = {
     "fasta": "results/reference/genome.fa",
     "fai": "results/reference/genome.fa.fai",
@@ -140,6 +147,7 @@ reference = {
 wildcard_constraints:
     sample=NAME,
     unit=NAME,
+    contrast=NAME,
 
 
 # ---- what a run leaves, and what its MultiQC page shows: rules mark their own outputs, as with temp() ------
@@ -160,8 +168,8 @@ def for_multiqc(path):
 
 
 def expanded(paths):
-    """The paths with the names of all samples and call sets in them."""
-    return expand(paths, sample=samples, callset=callsets)
+    """The paths with the names of all samples, call sets and contrasts in them."""
+    return expand(paths, sample=samples, callset=callsets, contrast=[*contrasts])
 
 
 def unit_reads(wildcards):

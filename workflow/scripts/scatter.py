@@ -13,11 +13,13 @@ writes as much as it reads, and gathering copies that, which costs more than suc
 
 Shards are parts of the job that calls this, if that is one of the executor `pinned` ($PINNED_LAUNCH). Without it,
 which CPUs are idle is not known, and the command is run whole. Shards that are done stay in OUT.shards until all are:
-the next attempt at the same work makes those that are missing. Standard library only.
+the next attempt at the same work makes those that are missing. With --short-from, shards that are so many are short
+walks: their JVMs have FIRST_ALONE of the compilers where the whole has SECOND_ALONE. Standard library only.
 """
 
 import argparse
 import json
+import math
 import os
 import re
 import shlex
@@ -31,6 +33,7 @@ from pathlib import Path
 LARGEST = 2048  # times --shard-mib: some hours of HaplotypeCaller, and the starts of the tool a 500th of them
 MIB = 1024 * 1024
 HEAP = re.compile(r"-Xmx\d+\w")  # a retry has more memory
+FIRST_ALONE, SECOND_ALONE = "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation"
 JOIN_GVCF = Path(__file__).resolve().parent / "intervals/join_gvcf.py"
 
 Line = namedtuple("Line", "contig start end interval bases")
@@ -49,6 +52,7 @@ def parse(arguments):
     add("--out", required=True)
     add("--shards", type=auto_or_count, default="auto", help="auto, none or a number")
     add("--shard-mib", type=float, default=0.0, help="the smallest shard worth a job, in MiB of --over; 0: none is")
+    add("--short-from", type=float, default=math.inf, help="from how many shards on a walk over each is short")
     add("--unmapped", action="store_true", help="the last shard has the reads without a place, too")
     add("--copied", action="store_true", help="what is made is as large as --over: scatter on idle CPUs alone")
     add("--threads", type=int, default=1, help="of the whole, where GPD_THREADS does not say what was granted")
@@ -75,6 +79,11 @@ def filled(command, shard, regions, threads):
     values = {"@regions": [word for path in regions for word in ("-L", path)], "@shard": [shard]}
     values["@threads"] = [str(threads)]
     return [word for each in command for word in values.get(each, [each])]
+
+
+def of_short_walk(command):
+    """Return the command's words with the JVM's first compiler alone, where they have the second one alone."""
+    return [word.replace(SECOND_ALONE, FIRST_ALONE) for word in command]
 
 
 # ---- how many shards --------------------------------------------------------------------------------
@@ -172,9 +181,9 @@ class Folder:
         return f"{self.path}/{number}{suffix or self.options.suffix}"
 
     def key(self):
-        """Return what shards depend on: the command, but for its memory and temporary folder; inputs as they are."""
+        """Return what shards depend on: the command, but for its JVM and temporary folder; inputs as they are."""
         folder = os.environ.get("TMPDIR")
-        words = [HEAP.sub("", word) for word in self.command]
+        words = [HEAP.sub("", word) for word in of_short_walk(self.command)]
         paths = [self.options.over, self.options.intervals, *filter(os.path.isfile, words)]
         files = [(path, found.st_size, found.st_mtime_ns) for path in paths for found in [Path(path).stat()]]
         words = [word.replace(folder, "@tmpdir") if folder else word for word in words]
@@ -211,12 +220,13 @@ class Folder:
     def part(self, number, count):
         """Return a shard as a part of the job around."""
         made, regions = self.file(number), [self.file(number, ".regions.bed")]
+        command = of_short_walk(self.command) if count >= self.options.short_from else self.command
         if self.options.unmapped and number == count:
             regions.append("unmapped")
         return {
             "name": f"{number}/{count}",
             "title": f"shard {number}",
-            "commands": [filled(self.command, made, regions, threads=1)],
+            "commands": [filled(command, made, regions, threads=1)],
             "log": self.log(number),
             "output": made,
             "done": self.file(number, ".done"),
@@ -272,10 +282,11 @@ def gather_bam(listed, options, _command):
 
 
 def gather_report(listed, options, command):
-    """GATK's tables of recalibration, by the same GATK with the same options of its JVM."""
+    """GATK's tables of recalibration, by the same GATK with the same memory of its JVM."""
     at = command.index("--java-options") if "--java-options" in command else len(command)
     folder = os.environ.get("TMPDIR") or "/tmp"
-    run(command[0], *command[at : at + 2], "GatherBQSRReports", "-I", listed, "--tmp-dir", folder, "-O", options.out)
+    words = of_short_walk(command[at : at + 2])
+    run(command[0], *words, "GatherBQSRReports", "-I", listed, "--tmp-dir", folder, "-O", options.out)
 
 
 def gather_lines(listed, options, _command):

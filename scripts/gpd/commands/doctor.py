@@ -27,6 +27,7 @@ from gpd.text.grid import Entry, Grid, group, rich_table
 REPACKAGED = ROOT / ".tools" / "cufflinks" / "status"  # scripts/setup/cufflinks.sh
 APPCDS_ARCHIVE = ROOT / ".tools" / "gatk" / "classes" / "status"  # scripts/setup/gatk.sh
 GATK3_JAVA = ROOT / "workflow" / "scripts" / "germline" / "gatk3_java.py"
+MAPPERS = ROOT / "workflow" / "scripts" / "resources" / "mappers.py"
 OPEN_FILES = 4096  # sambamba sort and GenomicsDBImport keep hundreds of files open, several jobs run at once
 MIB_PER_GIB = 1024
 
@@ -35,7 +36,7 @@ MIB_PER_GIB = 1024
 class Report:
     """All of `gpd doctor`; `sources` says of each pipeline where its tools come from: path, conda, or no (nowhere).
 
-    `notes` are those that set-up left, and which Java a jar of GATK 3 would run under.
+    `notes` are those that set-up left, what mappers' indexes take, and which Java a jar of GATK 3 would run under.
     """
 
     findings: tuple[Finding, ...]
@@ -94,6 +95,7 @@ def _notes() -> Iterator[str]:
     for status, prefix in ((REPACKAGED, ""), (APPCDS_ARCHIVE, "gatk: ")):
         lines = status.read_text(encoding="utf-8").splitlines() if status.exists() else []
         yield from (f"{prefix}{line}" for line in lines)
+    yield from run_script(MAPPERS).stdout.splitlines()
     done = run_script(GATK3_JAVA)
     yield f"gatk3_jar, where the config names one: {(done.stdout or done.stderr).strip()}"
 

@@ -20,8 +20,8 @@ _MEMORY = re.compile(r"\bmem_mb=(\d+)")
 _FAILED = re.compile(r"^Error in rule (\w+):$")
 _FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
 _COUNT = re.compile(r"^(\w+) +(\d+)$")  # in the table of planned jobs
-_GIVEN = re.compile(r"^given here ")
-_NOTE = re.compile(r"^(?:warning: |given here )")  # what the workflow warns of, and what rules get here
+_TOLD = re.compile(r"^(?:given here |note: )")  # what rules get here, and what would serve better
+_NOTE = re.compile(rf"^warning: |{_TOLD.pattern}")
 _FIELD = re.compile(r"^    ([\w-]+): ?(.*)$")
 _ERROR = re.compile(r"^\w*(?:Error|Exception)\b|^\S+: error: |^launcher: ")
 _CALL = re.compile(r'^\s+File ".*", line \d+')  # a line of Python's, which a user can do nothing with
@@ -126,9 +126,7 @@ def planned_jobs(lines: Sequence[str]) -> list[PlannedJob]:
 def reason(lines: Sequence[str]) -> list[str]:
     """Why Snakemake stopped where no failed job says it: its first error, else the last lines that say anything."""
     text = "\n".join(_without_tracebacks(_after_plan(lines))).replace("\n".join(LAST_WORDS), "")
-    informative = [
-        line for line in text.split("\n") if line.strip() and not (_NOTICE.match(line) or _GIVEN.match(line))
-    ]
+    informative = [line for line in text.split("\n") if line.strip() and not (_NOTICE.match(line) or _TOLD.match(line))]
     errors = [number for number, line in enumerate(informative) if _ERROR.match(line)]
     shown = informative[errors[0] :][:MOST_LINES] if errors else informative[-MOST_LINES:]
     return [line.replace("__main__.py: error:", "snakemake: error:", 1) for line in shown]

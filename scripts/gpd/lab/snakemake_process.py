@@ -26,8 +26,8 @@ LEDGER = "ledger.jsonl"
 RESULTS = Path("results")
 # independent pipelines are those of the published studies: gatk starts its JVMs as they come, with both compilers; the
 # variable has the last word, after the options of rules
-ENVIRONMENT = {INDEPENDENT: {"GATK_CLASS_ARCHIVE": "", "_JAVA_OPTIONS": "-XX:+TieredCompilation"}}
-CONFIG = {INDEPENDENT: {"tiny_data": False}}
+AS_THEY_COME = "-XX:+TieredCompilation -XX:TieredStopAtLevel=4"
+ENVIRONMENT = {INDEPENDENT: {"GATK_CLASS_ARCHIVE": "", "_JAVA_OPTIONS": AS_THEY_COME}}
 
 Changed = Callable[[str, workflow.Progress], None]
 
@@ -131,10 +131,10 @@ def set_up(process: Process, spec: RunSpec, setup: Setup) -> None:
     That is the reference; of a step all that rules before it have made. A rule's name is its output folder, so that
     all folders but those of the step's rules are its inputs, or of no use.
     """
-    settings = {**CONFIG.get(spec.mode, {})}
+    settings: dict[str, Any] = {}
     made = [REFERENCE.name] if setup.source.ours else []
     if spec.step:
-        settings |= of_step(setup.source, spec.samples, spec.step.scatter)
+        settings = of_step(setup.source, spec.samples, spec.step.scatter)
         made = [path.name for path in (setup.prepared / RESULTS).iterdir() if path.name not in spec.step.rules]
     setup.source.lay_out(process.samples, process.folder, **settings)
     for name in made:

@@ -19,7 +19,7 @@ rule apply_variant_recalibration:
     resources:
         mem_mb=4000,
     params:
-        **GATK,
+        **started("ApplyVQSR"),
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],
     shell:

@@ -23,7 +23,7 @@ rule recalibrate_interval:
         mem_mb=4000,
         pinned_step="apply_variant_recalibration",
     params:
-        java=java,
+        java=java("ApplyVQSR"),
         excess_het=EXCESS_HET,
         snp_sensitivity=config["vqsr"]["snps"]["sensitivity"],
         indel_sensitivity=config["vqsr"]["indels"]["sensitivity"],

@@ -22,9 +22,9 @@ rule base_recalibrator:
         shard_mib=16,
         pinned_step="base_recalibration",
     params:
-        **scatter_parameters(),
+        **scatter_parameters("BaseRecalibrator"),
         **own_arguments("base_recalibrator"),
-        **GATK,
+        **started("BaseRecalibrator"),
         known=lambda wildcards, input: repeat(by_gatk("--known-sites", "-knownSites"), input.known),
         intervals=lambda wildcards, input: repeat("-L", input.intervals),
     # GATK 3 puts no tables together
@@ -63,10 +63,10 @@ rule base_recalibration:
         mem_mb=by_gatk(2000, gatk3_mb),
         shard_mib=16,
     params:
-        **scatter_parameters(),
+        **scatter_parameters("ApplyBQSR"),
         **checks("reads/count_reads.py"),
         **own_arguments("base_recalibration"),
-        **GATK,
+        **started("ApplyBQSR"),
     # The regions that are called play no part here: the final alignment keeps every read.
     shell:
         by_gatk(

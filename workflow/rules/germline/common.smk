@@ -205,18 +205,22 @@ def preparations():
     ]
 
 
-def scatter_parameters(join_gvcf=None):
+def scatter_parameters(walker="", join_gvcf=None):
     """Parameters of steps that scatter over the genome; how many shards there are changes no result.
 
-    `join_gvcf`: the script that joins shards where they are GVCFs.
+    `walker`: GATK 4's, of compilers.tsv. `join_gvcf`: the script that joins shards where they are GVCFs.
     """
     joined_by = [join_gvcf] if join_gvcf else []
+
+    def scattering(wildcards, resources):
+        return f"--shards {config['scatter']} --shard-mib {resources.shard_mib} {short_from(walker, wildcards)}"
+
     return {
         **scripts("scatter.py", *joined_by),
         "scatter": called_as(
             "scatter.py", *(word for path in joined_by for word in ("--join-gvcf", str(source(path))))
         ),
-        "scattering": lambda wildcards, resources: f"--shards {config['scatter']} --shard-mib {resources.shard_mib}",
+        "scattering": scattering,
     }
 
 
@@ -251,12 +255,6 @@ def not_called():
         )
         return {}
     return found
-
-
-def say(line):
-    """A line before the run."""
-    if workflow.is_main_process:
-        logger.info(line)
 
 
 if not_called():

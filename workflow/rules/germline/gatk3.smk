@@ -19,10 +19,9 @@ def gatk3(wildcards, threads, resources):
 
     Its JVM compiles as it comes, for no other way was measured.
     """
-    options = f'{java(wildcards, threads, resources, compiler=None)} -Djava.io.tmpdir="$TMPDIR"'
+    options = f'{memory_options(threads, resources)} -Djava.io.tmpdir="$TMPDIR"'
     return f"{shlex.quote(java8)} {options} -jar {shlex.quote(jar)}" if jar else f"gatk3 {options}"
 
 
 # parameters of every rule here; another jar makes other results
 GATK3 = dict(gatk3=gatk3, gatk3_jar=jar)
-GATK = by_gatk(GATK, GATK3)

@@ -22,9 +22,9 @@ rule genotype_gvcfs:
         mem_mb=by_gatk(2000, 16000),
         shard_mib=1,
     params:
-        **scatter_parameters(),
+        **scatter_parameters("GenotypeGVCFs"),
         **own_arguments("genotype_gvcfs"),
-        **GATK,
+        **started("GenotypeGVCFs"),
         dbsnp=names_ids,
         gvcfs=lambda wildcards, input: repeat("-V", input.gvcfs),
     shell:

@@ -26,7 +26,7 @@ rule genomics_db_import:
         pinned_step="genotype_gvcfs",
     params:
         **scripts("germline/genomics_db.py"),
-        java=java_native,
+        java=java("GenomicsDBImport", **NATIVE),
         # of the input, as far as Snakemake knows: whether a database stays changes no result
         kept=lambda wildcards, input: "--kept" if config["genomicsdb"] == "kept" else "",
     # htslib reads GVCFs in about half of the CPU time that GATK's own reader takes. No other process opens the
@@ -65,7 +65,7 @@ rule genotype_interval:
     params:
         **own_arguments("genotype_gvcfs"),
         dbsnp=names_ids,
-        java=java_native,
+        java=java("GenotypeGVCFs", **NATIVE),
         # Where the import of a new sample failed, Snakemake has noted its small inputs as seen, and would find nothing due
         gvcfs=callset_gvcfs,
     # Of the wider interval, records that start in this one stay; its file has a line a contig, counted from 0.

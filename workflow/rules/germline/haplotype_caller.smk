@@ -22,9 +22,9 @@ rule haplotype_caller:
         mem_mb=by_gatk(calling_mb, gatk3_mb),
         shard_mib=4,
     params:
-        **scatter_parameters("intervals/join_gvcf.py"),
+        **scatter_parameters("HaplotypeCaller", "intervals/join_gvcf.py"),
         **own_arguments("haplotype_caller"),
-        **GATK,
+        **started("HaplotypeCaller"),
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:
         by_gatk(

@@ -17,7 +17,7 @@ rule hard_filter:
     resources:
         mem_mb=2000,
     params:
-        **GATK,
+        **started("VariantFiltration"),
         filters=filter_arguments(),
     shell:
         by_gatk(

@@ -18,7 +18,7 @@ rule hard_filter_interval:
         mem_mb=2000,
         pinned_step="hard_filter",
     params:
-        java=java,
+        java=java("VariantFiltration"),
         filters=filter_arguments(),
     shell:
         r"""

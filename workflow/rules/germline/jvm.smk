@@ -1,17 +1,47 @@
-# How GATK is started: how much memory, and which collector.
+# How GATK is started: how much memory, which collector, and which of the JVM's compilers.
+import csv
 
-FIRST_ALONE, SECOND_ALONE = "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation"
+JVM = load(source("scatter.py"))  # has the options of the two compilers
 
 
-def java(wildcards, threads, resources, heap_fifths=4, compiler=SECOND_ALONE):
-    """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector.
+def read_borders(path):
+    """By walker, from how many megabases on the second compiler takes less CPU time than the first one."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return {row["walker"]: float(row["megabases"]) for row in csv.DictReader(file, delimiter="\t")}
 
-    The first compiler's code is profiled to be compiled again: walks of seconds end with it, and longer ones do better with
-    the second compiler alone.
+
+BORDERS = read_borders(workflow.source_path("../../compilers.tsv"))
+
+
+def megabases(wildcards):
+    """About how many megabases of one genome at its usual depth (USUAL_DEPTH) a job walks over."""
+    return gigabases_of(wildcards) * 1000 / USUAL_DEPTH
+
+
+def java(walker, heap_fifths=4):
+    """A parameter: the options of a walker's JVM, with one compiler.
+
+    The first compiler's code is profiled, where there are both, to be compiled again: short walks end with it alone, and longer
+    ones do better with the second compiler alone.
     """
+
+    def options(wildcards, threads, resources):
+        compiler = JVM.FIRST_ALONE if megabases(wildcards) < BORDERS[walker] else JVM.SECOND_ALONE
+        return f"{memory_options(threads, resources, heap_fifths)} {compiler}"
+
+    return options
+
+
+def memory_options(threads, resources, heap_fifths=4):
+    """JVM options: a fifth of mem_mb is left to the JVM itself; one thread needs no parallel collector."""
     collector = "-XX:+UseSerialGC" if threads == 1 else f"-XX:+UseParallelGC -XX:ParallelGCThreads={threads}"
-    compiler = FIRST_ALONE if config["tiny_data"] else compiler
-    return " ".join(filter(None, (f"-Xmx{resources.mem_mb * heap_fifths // 5}m", collector, compiler)))
+    return f"-Xmx{resources.mem_mb * heap_fifths // 5}m {collector}"
+
+
+def short_from(walker, wildcards):
+    """scatter.py's argument: from how many shards on a walk over each is short. GATK 3 takes the compilers as they come."""
+    own_compiler = walker and config["gatk"] == "gatk4"
+    return f"--short-from {megabases(wildcards) / BORDERS[walker]:.1f}" if own_compiler else ""
 
 
 USUAL_CALLING_MB, LEAST_CALLING_MB = 6000, 3500  # heaps of 4.8 and 2.8 GB
@@ -31,13 +61,13 @@ def gatk3_mb(wildcards, threads):
     return min(16000, 4000 + 800 * (threads - 1))
 
 
-GATK = dict(java=java)  # parameters of a rule with either GATK
-
-
 def by_gatk(gatk4, gatk3):
     return gatk3 if config["gatk"] == "gatk3" else gatk4
 
 
-def java_native(wildcards, threads, resources):
-    """Options of a walker whose work is native code, outside of the heap: that gets half as much."""
-    return java(wildcards, threads, resources, heap_fifths=2)
+def started(walker):
+    """Parameters of a rule with either GATK."""
+    return GATK3 if config["gatk"] == "gatk3" else dict(java=java(walker))
+
+
+NATIVE = dict(heap_fifths=2)  # of a walker whose work is native code, outside of the heap: that gets half as much

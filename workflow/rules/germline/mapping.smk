@@ -33,6 +33,14 @@ def mapped_by():
     return found
 
 
+LARGE_GENOME = 1_000_000_000  # bases, from which mapping by bwa takes most of a sample's time
+if PLANS and config["mapper"] == "bwa" and genome_bytes() > LARGE_GENOME and renamed["map_and_sort"] in mapped_by():
+    say(
+        "note: mapper: bwa: on this genome it takes most of a sample's core hours; bwa-mem4 makes the same records in less than"
+        " half of its CPU time (make setup-bwa-mem4, then mapper: bwa-mem4 in the configuration)"
+    )
+
+
 def mapping_mem_mb(wildcards, threads):
     """Memory of a job that maps: the mapper's and the sorter's own, and the index."""
     return round(mapper.own_mb + mapper.thread_mb * threads + index_bytes() / 1e6)

@@ -90,7 +90,7 @@ rule contamination:
         pinned_step="qc",
     params:
         **scripts("quality/genotypes.py"),
-        java=java,
+        java=java("GetPileupSummaries"),
         rarest=RAREST,
     shell:
         r"""

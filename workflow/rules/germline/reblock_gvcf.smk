@@ -19,7 +19,7 @@ rule reblock_gvcf:
         pinned_step="haplotype_caller",
     params:
         **own_arguments("reblock_gvcf"),
-        java=java,
+        java=java("ReblockGVCF"),
     shell:
         r"""
         gatk --java-options "{params.java}" ReblockGVCF {params.own} -R {input.fasta:q} -V {input.gvcf:q} \

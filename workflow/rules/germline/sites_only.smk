@@ -23,7 +23,7 @@ rule sites_only:
         mem_mb=4000,
         pinned_step="variant_recalibration",
     params:
-        java=java,
+        java=java("VariantFiltration"),
         excess_het=EXCESS_HET,
     shell:
         r"""

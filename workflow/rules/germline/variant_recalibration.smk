@@ -19,7 +19,7 @@ rule variant_recalibration:
     resources:
         mem_mb=lambda wildcards: vqsr_mb(),
     params:
-        **GATK,
+        **started("VariantRecalibrator"),
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
         resources=resource_arguments(by_gatk("--resource", "-resource")),
         resource_settings=lambda wildcards: config["vqsr"][wildcards.mode]["resources"],

@@ -18,6 +18,19 @@ TABLES = (
 )
 
 conditions = load(source("tuxedo/design.py")).conditions(units, cohort.samples)
+CONTRAST = "{contrast}" if contrasts else ""  # a folder for each
+COMPARISON = Path("results/differential_expression", CONTRAST).as_posix()
+
+
+def compared_conditions(wildcards):
+    """The conditions of a comparison, the baseline first, with their samples: those of a contrast, or all."""
+    return {name: conditions[name] for name in contrasts.get(wildcards.get("contrast"), conditions)}
+
+
+def compared_samples(wildcards):
+    """The samples of a comparison, in the order of the table."""
+    compared = {sample for group in compared_conditions(wildcards).values() for sample in group}
+    return [sample for sample in samples if sample in compared]
 
 
 def sample_reads(wildcards):
@@ -43,7 +56,7 @@ transcripts = "results/merge/transcripts.gtf" if assembled else GENES
 
 def cohort_results():
     """What is made of all samples at once."""
-    tests = ["results/differential_expression/gene_exp.diff"] if compared else []
+    tests = expanded([f"{COMPARISON}/gene_exp.diff"]) if compared else []
     return [*([transcripts] if assembled else []), *tests]
 
 
@@ -54,6 +67,34 @@ def preparations():
         "tophat2": BOWTIE2_INDEX,
     }
     return [*reference.values(), GENES, *mask, *indexes[config["aligner"]]]
+
+
+# ---- what takes Cuffdiff longest -----------------------------------------------------------------------
+
+MOST_THREADS = 16
+CORRECTION_S, LONG_S = 10, 600  # of one thread, a replicate; from which on it is told of
+corrects = config["cuffdiff"]["scv_correction"] and config["cuffdiff"]["dispersion_method"] != "poisson"
+
+
+def tell_of_correction():
+    """A line before the run where the correction of the dispersion model will take long."""
+    replicates = max(len(compared_samples({"contrast": name})) for name in contrasts or [None])
+    if corrects and replicates * CORRECTION_S >= LONG_S:
+        say(
+            f"note: cuffdiff.scv_correction: it takes some {replicates * CORRECTION_S // 60} minutes of one thread for"
+            f" the {replicates} samples of a comparison, whatever their reads; false leaves it out"
+        )
+
+
+def comparing_threads(wildcards):
+    """The threads of a comparison: its share of the cores but one, on which samples are judged meanwhile.
+
+    On a cluster, and where nothing holds up the other threads for long, it has all that it may have.
+    """
+    if submits or not corrects:
+        return MOST_THREADS
+    share = ((workflow.cores or MOST_THREADS) - 1) // max(1, len(contrasts))
+    return min(MOST_THREADS, max(1, share))
 
 
 # ---- arguments ---------------------------------------------------------------------------------------
@@ -71,8 +112,9 @@ PASSED_OVER = f"--max-bundle-frags {config['max_bundle_frags']}" + (' --mask-fil
 
 def replicates(wildcards, input):
     """Cuffdiff's arguments for the samples: a comma list a condition."""
-    counted = dict(zip(samples, input.cxb))
-    return " ".join(shlex.quote(",".join(counted[sample] for sample in group)) for group in conditions.values())
+    counted = dict(zip(compared_samples(wildcards), input.cxb))
+    groups = compared_conditions(wildcards).values()
+    return " ".join(shlex.quote(",".join(counted[sample] for sample in group)) for group in groups)
 
 
 def hisat2_reads(wildcards):

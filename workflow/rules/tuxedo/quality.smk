@@ -5,12 +5,10 @@ FIGURES = "quality/rna_figures.py"
 group_of = {row["sample_name"]: row["condition"] for row in cohort.samples}
 COUNTS = expand("results/gene_counts/{sample}.tsv", sample=samples)
 of_alignments = [f"results/{rule}/{{sample}}.json" for rule in ("align", "read_strands", "read_features")]
-of_all = [
-    *("results/expression/gene_counts.tsv", "results/expression/gene_tpm.tsv"),
-    *(["results/skipped_loci/counts.tsv"] if assembled or compared else []),
-]
-measured = [*expand(of_alignments, sample=samples), *of_all]
-measured_names = [*(f"{name}:{group_of[name]}" for name in samples * len(of_alignments)), *["all"] * len(of_all)]
+of_samples = [*of_alignments, *(["results/assemble/skipped/{sample}.gtf"] if assembled else [])]
+of_all = ["results/expression/gene_counts.tsv", "results/expression/gene_tpm.tsv"]  # and nothing of what is compared
+measured = [*expand(of_samples, sample=samples), *of_all]
+measured_names = [*(f"{name}:{group_of[name]}" for name in samples * len(of_samples)), *["all"] * len(of_all)]
 # by list_files, some with names before them
 listed, listed_names = {"qc": measured, "expression": COUNTS}, {"qc": measured_names}
 targets, called_in, SEX_CONTIGS, UNJUDGED_SEX = "", [], "", ""

@@ -1,21 +1,16 @@
 # There are such loci where transcripts are assembled or compared.
 
+LISTING = ("gene_exp.diff", "read_groups.info", "genes.read_group_tracking")  # tables that tell of them
+
 
 rule skipped_loci:
     """The loci that Cufflinks' tools passed over: listed, counted by sample, and warned of."""
     input:
         skipped=expand("results/assemble/skipped/{sample}.gtf", sample=samples) if assembled else [],
-        compared=(
-            expand(
-                "results/differential_expression/{table}",
-                table=["gene_exp.diff", "read_groups.info", "genes.read_group_tracking"],
-            )
-            if compared
-            else []
-        ),
+        compared=expanded([f"{COMPARISON}/{table}" for table in LISTING]) if compared else [],
     output:
-        loci="results/skipped_loci/skipped_loci.tsv",
-        counts="results/skipped_loci/counts.tsv",
+        loci=result("results/skipped_loci/skipped_loci.tsv"),
+        counts=result("results/skipped_loci/counts.tsv"),
     log:
         "logs/skipped_loci/skipped_loci.log",
     localrule: True
@@ -25,7 +20,9 @@ rule skipped_loci:
         **scripts("tuxedo/skipped_loci.py"),
         names=names_of_input,
         most=config["max_bundle_frags"],
-        compared=lambda wildcards, input: repeat("--compared", {str(Path(path).parent) for path in input.compared}),
+        compared=lambda wildcards, input: repeat(
+            "--compared", dict.fromkeys(Path(path).parent for path in input.compared)
+        ),
     shell:
         r"""
         paste <(printf '%s\n' {params.names:q}) <(printf '%s\n' {input.skipped:q}) \

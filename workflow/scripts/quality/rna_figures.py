@@ -30,7 +30,6 @@ MARGIN = 0.8
 FEWEST_OWN, FEWEST_OTHERS = 2, 2  # other samples of its own condition, and samples of another one
 DETECTED = 10  # fragments of a gene; chance makes much of fewer
 FEWEST_GENES = 10  # of which samples are compared
-SKIPPED = ("skipped_loci", "hidata_genes", "lowdata_genes", "failed_genes")  # columns of skipped_loci.py
 
 Profiles = dict[str, Sequence[float]]
 Figures = dict[str, dict[str, Any]]
@@ -48,13 +47,9 @@ def of_strands(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in ("", None)}
 
 
-def skipped(text: str) -> Figures:
-    """Of skipped_loci.py."""
-    _, *lines = (line.split("\t") for line in text.splitlines())
-    return {
-        sample: {column: int(value) for column, value in zip(SKIPPED, values, strict=True) if value}
-        for sample, *values in lines
-    }
+def of_skipped(gtf: str) -> dict[str, int]:
+    """Of what Cufflinks assembled nothing of: its file has each locus once a strand."""
+    return {"skipped_loci": sum(line.split("\t")[6] == "+" for line in gtf.splitlines())}
 
 
 def profiles(counts: Path, tpm: Path) -> tuple[Profiles, Profiles]:
@@ -157,25 +152,25 @@ def compared(tpm: Profiles, counts: Profiles, conditions: Mapping[str, str]) -> 
 def read(files: Iterable[tuple[str, Path]]) -> Figures:
     samples: Figures = {}
     matrices: dict[str, Path] = {}
-    of_all: Figures = {}
     for name, path in files:
         sample, _, condition = name.partition(":")
         kind = path.parent.name
-        if path.suffix == ".json":
-            record = json.loads(path.read_text(encoding="utf-8"))
-            found = {"align": of_reads, "read_strands": of_strands}.get(kind, dict)(record)
-            samples.setdefault(sample, {"condition": condition}).update(found)
-        elif kind == "expression":
+        if kind == "expression":
             matrices[path.stem] = path
+            continue
+        text = path.read_text(encoding="utf-8")
+        if kind == "skipped":
+            found = of_skipped(text)
         else:
-            of_all = skipped(path.read_text(encoding="utf-8"))
+            found = {"align": of_reads, "read_strands": of_strands}.get(kind, dict)(json.loads(text))
+        samples.setdefault(sample, {"condition": condition}).update(found)
     conditions = {sample: figures["condition"] for sample, figures in samples.items()}
     counted, tpm = profiles(matrices["gene_counts"], matrices["gene_tpm"]) if matrices else ({}, {})
     beside = compared(tpm, counted, conditions) if counted else {}
     for sample, figures in samples.items():
         counts = counted.get(sample, [])
         figures |= {"genes_detected": sum(count >= DETECTED for count in counts)} if counts else {}
-        figures |= of_all.get(sample, {}) | beside.get(sample, {})
+        figures |= beside.get(sample, {})
     return samples
 
 

@@ -1,9 +1,15 @@
 """The programs that map reads, by their names in the configuration: their indexes, their memory, how they are called.
 
+    mappers.py > LINES     what a human genome's index takes of each
+
 The workflow loads this file by its path.
 """
 
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+HUMAN_GB = 3.1  # gigabases
 
 
 @dataclass(frozen=True)
@@ -61,3 +67,17 @@ MAPPERS = {
         variables="BWA4_NO_BATCH_OVERLAP=1",
     ),
 }
+
+
+def human_indexes() -> Iterator[str]:
+    """A line for each mapper: what a human genome's index takes to build, in each process and on the disk, in GB."""
+    for name, mapper in MAPPERS.items():
+        making, loaded, disk = (HUMAN_GB * share for share in (mapper.making, mapper.loaded, mapper.disk))
+        yield (
+            f"{name}: a human genome's index takes {making + mapper.making_mb / 1000:.0f} GB of memory to build, "
+            f"{loaded:.1f} GB in each process, {disk:.0f} GB of disk"
+        )
+
+
+if __name__ == "__main__":
+    sys.stdout.writelines(f"{line}\n" for line in human_indexes())

@@ -1,7 +1,8 @@
 # Plots of a cuffdiff run, drawn by cummeRbund, and the table of its significant genes.
 #
-#   Rscript cummerbund.R CUFFDIFF_FOLDER OUTPUT_FOLDER FDR TOP_GENES
+#   Rscript cummerbund.R CUFFDIFF_FOLDER OUTPUT_FOLDER FDR TOP_GENES [CONTRAST]
 #
+# CONTRAST, where there are several, tells plots of one from those of another for MultiQC.
 # Every plot becomes a PNG and a PDF. Whether the data allow it is looked at beforehand: plots.tsv lists all plots, drawn
 # or skipped with the reason. An error while drawing is an error. The folder multiqc holds what MultiQC shows.
 
@@ -127,7 +128,7 @@ gene_plots <- function(cuff, significant, top_genes, replicates) {
   c(list(heat_map), bars)
 }
 
-save_plot <- function(plot, folder) {
+save_plot <- function(plot, folder, contrast) {
   if (nzchar(plot$reason)) {
     message("skipped ", plot$name, ": ", plot$reason)
     return()
@@ -136,7 +137,8 @@ save_plot <- function(plot, folder) {
   png <- file.path(folder, paste0(plot$name, ".png"))
   ggsave(png, drawn, width = 7, height = 6, dpi = 150)
   ggsave(file.path(folder, paste0(plot$name, ".pdf")), drawn, width = 7, height = 6)
-  if (plot$summary) file.copy(png, file.path(folder, "multiqc", paste0(file_safe(plot$name), "_mqc.png")))
+  shown <- file_safe(paste(c(plot$name, contrast), collapse = "."))
+  if (plot$summary) file.copy(png, file.path(folder, "multiqc", paste0(shown, "_mqc.png")))
 }
 
 main <- function(arguments) {
@@ -156,7 +158,7 @@ main <- function(arguments) {
     pair_plots(cuff, tests, conditions, as.character(samples(genes(cuff))), fdr),
     gene_plots(cuff, significant, as.integer(arguments[4]), ncol(fpkm))
   )
-  for (plot in plots) save_plot(plot, folder)
+  for (plot in plots) save_plot(plot, folder, contrast = arguments[-(1:4)])
   reasons <- vapply(plots, function(plot) plot$reason, "")
   write_table(
     data.frame(plot = vapply(plots, function(plot) plot$name, ""), drawn = ifelse(nzchar(reasons), "no", "yes"),

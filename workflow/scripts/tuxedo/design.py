@@ -5,7 +5,7 @@ sibling; standard library only.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 Conditions = dict[str, list[str]]
@@ -79,6 +79,7 @@ def _condition_errors(config: Mapping[str, Any], groups: Conditions, counted: st
                 f"samples.tsv: condition {name} has one replicate: dispersion method per-condition takes two or "
                 "more of each; set cuffdiff.dispersion_method: pooled"
             )
+    yield from _contrast_errors(config["contrasts"], groups)
     first: dict[str, str] = {}
     for name in groups:  # cummeRbund spells them with letters, digits and _ alone, in a database that ignores case
         earlier = first.setdefault(re.sub(r"[^a-z0-9]", "_", name.lower()), name)
@@ -96,16 +97,34 @@ def _condition_errors(config: Mapping[str, Any], groups: Conditions, counted: st
             )
 
 
+def _contrast_errors(contrasts: Iterable[Sequence[str]], groups: Conditions) -> Iterator[str]:
+    named: set[str] = set()
+    for first, second in contrasts:
+        for name in (name for name in (first, second) if name not in groups):
+            yield f"config: contrasts: {name} is no condition of the samples, which are of {', '.join(groups)}"
+        if first == second:
+            yield f"config: contrasts: {first} is compared with itself: name two conditions"
+        if (folder := f"{first}_vs_{second}") in named:
+            yield f"config: contrasts: two of them would be called {folder}: rename a condition"
+        named.add(folder)
+
+
 def warnings(config: Mapping[str, Any], groups: Conditions) -> list[str]:
     """What runs, but not as well as it might."""
     if config["stop_after"] == "quantify":
         return []
+    comparisons = [{name: groups[name] for name in contrast} for contrast in config["contrasts"]] or [groups]
+    return list(dict.fromkeys(line for compared in comparisons for line in _replicate_warnings(config, compared)))
+
+
+def _replicate_warnings(config: Mapping[str, Any], groups: Conditions) -> list[str]:
     single = [name for name, members in groups.items() if len(members) == 1]
     if not single:
         return []
     if len(single) == len(groups):
+        where = f" of {' and '.join(groups)}" if config["contrasts"] else ""
         return [
-            "samples.tsv: no condition has replicates: cuffdiff then takes all samples for replicates of one "
+            f"samples.tsv: no condition{where} has replicates: cuffdiff then takes all samples for replicates of one "
             "(dispersion method blind), finds few genes, and its p values say little"
         ]
     borrowed = {"pooled": ", and takes it from the conditions that have more (dispersion method pooled)"}

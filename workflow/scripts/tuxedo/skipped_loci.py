@@ -1,6 +1,6 @@
 """Loci that the Cufflinks tools passed over, in one list, counted by sample, and warned of.
 
-    skipped_loci.py --most N [--compared CUFFDIFF_FOLDER] --loci LIST.tsv --log LOG < SAMPLES.tsv > COUNTS.tsv
+    skipped_loci.py --most N [--compared CUFFDIFF_FOLDER ...] --loci LIST.tsv --log LOG < SAMPLES.tsv > COUNTS.tsv
 
 SAMPLES.tsv has a sample a line, and the GTF of what Cufflinks assembled nothing of, where it assembled. Cuffquant says
 nothing of what it skips: it is in its CXB file, and shows in Cuffdiff's table of replicates as HIDATA. In Cuffdiff's
@@ -11,7 +11,7 @@ import argparse
 import csv
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,11 +47,17 @@ def uncompared(folder: Path) -> Iterator[Locus]:
         if row["status"] in STATUSES:
             of = f"{row['sample_1']} vs {row['sample_2']}"
             yield Locus("differential_expression", of, *names[row["test_id"]], row["status"])
-    files = {(row["condition"], row["replicate_num"]): row["file"] for row in rows(folder / "read_groups.info")}
+    samples = replicates(folder)
     for row in rows(folder / "genes.read_group_tracking"):
         if row["status"] in STATUSES:
-            sample = Path(files[row["condition"], row["replicate"]]).name.removesuffix(".cxb")
+            sample = samples[row["condition"], row["replicate"]]
             yield Locus("quantify", sample, *names[row["tracking_id"]], row["status"])
+
+
+def replicates(folder: Path) -> dict[tuple[str, str], str]:
+    """The samples of a comparison by condition and number."""
+    files = {(row["condition"], row["replicate_num"]): row["file"] for row in rows(folder / "read_groups.info")}
+    return {replicate: Path(file).name.removesuffix(".cxb") for replicate, file in files.items()}
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
@@ -60,13 +66,13 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
-def table(found: Iterable[Locus], samples: Iterable[str], assembled: bool, compared: bool) -> str:
-    """The numbers of each sample; what was not looked at is empty."""
+def table(found: Iterable[Locus], samples: Iterable[str], assembled: bool, compared: Collection[str]) -> str:
+    """The numbers of each sample; what was not looked at is empty. `compared`: the samples that were."""
     counts = Counter((each.of, each.step, each.status) for each in found)
     lines = ["\t".join(["sample_name", "not assembled", *STATUSES])]
     for sample in samples:
         skipped = str(counts[sample, "assemble", SKIPPED]) if assembled else ""
-        counted = [str(counts[sample, "quantify", status]) if compared else "" for status in STATUSES]
+        counted = [str(counts[sample, "quantify", status]) if sample in compared else "" for status in STATUSES]
         lines.append("\t".join([sample, skipped, *counted]))
     return "".join(f"{line}\n" for line in lines)
 
@@ -98,17 +104,21 @@ def _counted(loci: list[Locus]) -> str:
     return f"{len(names)} {'locus' if len(names) == 1 else 'loci'} ({shown}) of {where}"
 
 
-def report(samples: Mapping[str, str], folder: Path | None, most: int) -> tuple[list[Locus], str, list[str]]:
-    """The loci, the numbers of each sample, and warnings; `samples` have the path of their GTF, or none."""
+def report(samples: Mapping[str, str], folders: Iterable[Path], most: int) -> tuple[list[Locus], str, list[str]]:
+    """The loci, the numbers of each sample, and warnings; `samples` have the path of their GTF, or none.
+
+    A sample that several comparisons share is counted once.
+    """
     found = [locus for sample, gtf in samples.items() if gtf for locus in unassembled(sample, Path(gtf))]
-    found += uncompared(folder) if folder else []
-    return found, table(found, samples, any(samples.values()), bool(folder)), warnings(found, most)
+    found += dict.fromkeys(locus for folder in folders for locus in uncompared(folder))
+    compared = {sample for folder in folders for sample in replicates(folder).values()}
+    return found, table(found, samples, any(samples.values()), compared), warnings(found, most)
 
 
 def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--most", type=int, required=True)
-    parser.add_argument("--compared", type=Path)
+    parser.add_argument("--compared", type=Path, action="append", default=[])
     parser.add_argument("--loci", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True)
     given = parser.parse_args(argv)
