@@ -49,7 +49,8 @@ class Pipeline:
     reads are counted, if not with the alignments. `genomes`: its samples are, so human equivalents mean something.
     `conditions`: it compares samples of two, unless it stops after the step `quantify`. `rules` are those of a step,
     where it has others than the one of its name. `threaded`: whose tools use more than one thread, by what keys of the
-    configuration choose. `of_cohort` are steps that take all samples at once, whatever the configuration.
+    configuration choose. `of_cohort` are steps that take all samples at once, whatever the configuration. `preset`: the
+    one of runs whose records name none.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Pipeline:
     rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
     threaded: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict, kw_only=True)
     of_cohort: frozenset[str] = field(default=frozenset(), kw_only=True)
+    preset: str | None = field(default=None, kw_only=True)
 
     def daily_of(self, fraction: float) -> str:
         """What is counted a day where this share of each sample's reads is measured, which is no whole genome."""
@@ -99,19 +101,19 @@ GERMLINE = Pipeline(
         "apply_variant_recalibration",
     ),
     alternatives=frozenset({"hard_filter"}),
-    unavoidable=frozenset({"map_and_sort", "mark_duplicates", "haplotype_caller", "genotype_gvcfs"}),
+    unavoidable=frozenset({"map_and_sort", "mark_duplicates", "haplotype_caller"}),
     scaling={"map_and_sort": 64, "take_alignment": 4, "mark_duplicates": 13},
     daily="genomes a day",
     outputs=(
         Compared("gvcf", "haplotype_caller/{sample}.g.vcf.gz", "vcf"),
         Compared("reblocked gvcf", "reblock_gvcf/{sample}.g.vcf.gz", "vcf"),
     ),
-    cohort_outputs={"calls": ("apply_variant_recalibration", "hard_filter", "genotype_gvcfs")},
+    cohort_outputs={"calls": ("apply_variant_recalibration", "hard_filter", "genotype_gvcfs", "haplotype_caller")},
     genomes=True,
     rules={
         "map_and_sort": ("map_and_sort", "take_alignment"),
         "base_recalibration": ("base_recalibrator", "base_recalibration"),
-        "haplotype_caller": ("haplotype_caller", "reblock_gvcf"),
+        "haplotype_caller": ("calibrate_dragstr_model", "haplotype_caller", "reblock_gvcf"),
         "genotype_gvcfs": ("genomics_db_import", "genotype_interval", "gather_genotypes", "genotype_gvcfs"),
         "hard_filter": ("hard_filter_interval", "gather_hard_filter", "hard_filter"),
         "variant_recalibration": ("sites_only", "gather_sites", "variant_recalibration"),
@@ -123,6 +125,7 @@ GERMLINE = Pipeline(
         ("realigner", "gatk3"): frozenset({"realigner_targets"}),
         ("gatk", "gatk3"): frozenset({"base_recalibration", "genotype_gvcfs"}),
     },
+    preset="gatk-best-practices",
 )
 
 TUXEDO = Pipeline(

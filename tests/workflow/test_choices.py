@@ -20,12 +20,17 @@ CHOICES = {
     "realigner": ("none", "gatk3"),
     "ploidy_regions": ("", "ploidy.bed"),
     "duplicates": ("sambamba", "samtools"),
+    "preset": ("gatk-best-practices", "dragen-gatk"),
+    "gvcf": (True, False),
 }
 REFUSED = (
     {"gatk": "gatk3", "ploidy_regions": "ploidy.bed"},
     {"duplicates": "samtools", "bam_input": "keep"},
+    {"gatk": "gatk3", "preset": "dragen-gatk"},
+    {"gatk": "gatk3", "gvcf": False},
+    {"calling": "joint", "gvcf": False},
 )
-Row = dict[str, str]
+Row = dict[str, str | bool]
 WALKS_INTERVALS = {"realigner_targets", "base_recalibrator", "haplotype_caller", "genotype_gvcfs"}
 WIDER = {"genomics_db_import", "genotype_interval"}
 OF_INTERVAL = {"hard_filter_interval", "sites_only", "recalibrate_interval"}
@@ -70,7 +75,7 @@ def values_of(words: list[str], flag: str) -> list[str]:
     return [value for word, value in itertools.pairwise(words) if word == flag]
 
 
-@pytest.mark.parametrize("row", covering(), ids=lambda row: "-".join(filter(None, row.values())))
+@pytest.mark.parametrize("row", covering(), ids=lambda row: "-".join(map(str, filter(None, row.values()))))
 def test_choices_go_together(cohort: Cohort, row: Row) -> None:
     cohort.config |= row
     commands = gatk3_commands(cohort, "gatk")
@@ -81,10 +86,13 @@ def test_choices_go_together(cohort: Cohort, row: Row) -> None:
         walks = "GatherBQSRReports" not in words
         assert values_of(words, "-L") == (expected_intervals(rule, row, words) if walks else []), words
         assert ("--ploidy-regions" in words) == (rule == "haplotype_caller" and bool(row["ploidy_regions"])), words
+        dragen = rule == "haplotype_caller" and row["preset"] == "dragen-gatk"
+        assert ("--dragen-mode" in words) == dragen, words
     imported = row["calling"] == "joint" and row["gatk"] == "gatk4"
     assert imported == ("genomics_db_import" in commands)
-    (genotyping,) = commands["genotype_interval" if imported else "genotype_gvcfs"]
-    assert imported == values_of(genotyping, "-V")[0].startswith("gendb://")
+    genotyper = "genotype_interval" if imported else "genotype_gvcfs" if row["gvcf"] else "haplotype_caller"
+    (genotyping,) = commands[genotyper]
+    assert imported == any(value.startswith("gendb://") for value in values_of(genotyping, "-V"))
 
 
 def expected_intervals(rule: str, row: Row, words: list[str]) -> list[str]:
