@@ -63,7 +63,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "pcr_free": (True, {"haplotype_caller"}),
         "preset": ("dragen-gatk", {"compose_str_table", "mark_duplicates"}),
         "dragen_mode": (True, {"compose_str_table"}),
-        "gvcf": (False, {"haplotype_caller"}),
+        "gvcf": (False, {"call_variants"}),
         "extra.map_and_sort": ("-M", {"map_and_sort"}),
         "extra.base_recalibrator": ("--quantizing-levels 8", {"base_recalibrator"}),
         "extra.base_recalibration": ("--preserve-qscores-less-than 3", {"base_recalibration"}),

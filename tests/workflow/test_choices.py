@@ -31,7 +31,8 @@ REFUSED = (
     {"calling": "joint", "gvcf": False},
 )
 Row = dict[str, str | bool]
-WALKS_INTERVALS = {"realigner_targets", "base_recalibrator", "haplotype_caller", "genotype_gvcfs"}
+CALLERS = {"haplotype_caller", "call_variants"}
+WALKS_INTERVALS = {"realigner_targets", "base_recalibrator", *CALLERS, "genotype_gvcfs"}
 WIDER = {"genomics_db_import", "genotype_interval"}
 OF_INTERVAL = {"hard_filter_interval", "sites_only", "recalibrate_interval"}
 GATK3_ONLY = {"-T", "-nt", "-nct", "-o", "--emitRefConfidence", "-knownSites", "--filterName", "--maxGaussians"}
@@ -85,12 +86,12 @@ def test_choices_go_together(cohort: Cohort, row: Row) -> None:
         assert old != bool({"--tmp-dir", "-O"} & set(words)), words
         walks = "GatherBQSRReports" not in words
         assert values_of(words, "-L") == (expected_intervals(rule, row, words) if walks else []), words
-        assert ("--ploidy-regions" in words) == (rule == "haplotype_caller" and bool(row["ploidy_regions"])), words
-        dragen = rule == "haplotype_caller" and row["preset"] == "dragen-gatk"
+        assert ("--ploidy-regions" in words) == (rule in CALLERS and bool(row["ploidy_regions"])), words
+        dragen = rule in CALLERS and row["preset"] == "dragen-gatk"
         assert ("--dragen-mode" in words) == dragen, words
     imported = row["calling"] == "joint" and row["gatk"] == "gatk4"
     assert imported == ("genomics_db_import" in commands)
-    genotyper = "genotype_interval" if imported else "genotype_gvcfs" if row["gvcf"] else "haplotype_caller"
+    genotyper = "genotype_interval" if imported else "genotype_gvcfs" if row["gvcf"] else "call_variants"
     (genotyping,) = commands[genotyper]
     assert imported == any(value.startswith("gendb://") for value in values_of(genotyping, "-V"))
 

@@ -238,10 +238,10 @@ def test_without_gvcf_the_caller_genotypes_and_filters_follow(cohort, preset):
     ran = cohort.snakemake("--dry-run", "--printshellcmds")
     assert ran.exit_code == 0, ran.output
     jobs = planned_jobs(ran)
-    assert jobs["haplotype_caller"] == jobs["hard_filter"] == 2
-    assert "genotype_gvcfs" not in jobs
+    assert jobs["call_variants"] == jobs["hard_filter"] == 2
+    assert not {"haplotype_caller", "genotype_gvcfs"} & jobs.keys()
     assert "HaplotypeCaller --dbsnp results/reference/vcf/" in ran.output
-    assert "-V results/haplotype_caller/S1.vcf.gz" in ran.output
+    assert "-V results/call_variants/S1.vcf.gz" in ran.output
     assert "GVCF" not in ran.output
     assert ".g.vcf" not in ran.output
 
@@ -251,7 +251,7 @@ def test_without_gvcf_and_filters_the_callers_calls_are_the_results(cohort):
     cohort.config |= {"gvcf": False, "filter": "none"}
     ran = cohort.snakemake("--dry-run")
     assert planned_jobs(ran)["bcftools_stats"] == 2
-    assert "Would remove temporary output results/haplotype_caller" not in ran.output
+    assert "Would remove temporary output results/call_variants" not in ran.output
 
 
 HOSTILE = """--annotation 'a b' $(touch x) ; `touch x` "two words" && | > x"""

@@ -6,7 +6,7 @@ TO_BAM = {"sambamba": "samtools view -u -", "samtools": "samtools fixmate -m -p 
 GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
 N_FREE, CALLED = "results/reference/n_free_intervals.bed", "results/reference/called_intervals.bed"
 CALLED_CONTIGS = "results/reference/called_contigs.bed"
-genotyped_by = "genotype_gvcfs" if config["gvcf"] else "haplotype_caller"  # the rule that makes the calls before filters
+genotyped_by = "genotype_gvcfs" if config["gvcf"] else "call_variants"  # the rule that makes the calls before filters
 FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": genotyped_by}
 
 callsets = ["cohort"] if config["calling"] == "joint" else samples

@@ -3,7 +3,7 @@
 
 
 rule haplotype_caller:
-    """GATK HaplotypeCaller: the sample's GVCF, for joint calling later; with `gvcf: false` its calls at once."""
+    """GATK HaplotypeCaller: the sample's GVCF, for joint calling later."""
     input:
         **reference,
         **alignment_of(aligned_by),

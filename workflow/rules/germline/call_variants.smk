@@ -1,8 +1,8 @@
 # Step 6 without GVCF mode (gvcf: false): it genotypes, too, so that there is no step 7.
 
 
-rule haplotype_caller:
-    """GATK HaplotypeCaller: the sample's GVCF, for joint calling later; with `gvcf: false` its calls at once."""
+rule call_variants:
+    """GATK HaplotypeCaller, with `gvcf: false`: the sample's calls before filters, the final ones with `filter: none`."""
     input:
         **reference,
         **DBSNP,
@@ -13,15 +13,16 @@ rule haplotype_caller:
         sex=[ancient("results/sex_check/{sample}.tsv")] if checks_sex else [],
         str_model=str_model,
     output:
-        **made_calls("haplotype_caller", "{sample}"),
+        **made_calls("call_variants", "{sample}"),
     log:
-        "logs/haplotype_caller/{sample}.log",
+        "logs/call_variants/{sample}.log",
     conda:
         "../../../envs/gatk4.yaml"
     threads: 1
     resources:
         mem_mb=calling_mb,
         shard_mib=4,
+        pinned_step="haplotype_caller",
     params:
         **scatter_parameters(),
         **own_arguments("haplotype_caller"),
