@@ -49,11 +49,12 @@ def pairs(row: Row) -> set:
 def covering() -> list[Row]:
     """Rows that hold every allowed pair, each the one that adds the most."""
     rows = [dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values())]
-    rows = [row for row in rows if allowed(row)]
-    left, chosen = set().union(*map(pairs, rows)), []
+    held = [(row, pairs(row)) for row in rows if allowed(row)]
+    left, chosen = set().union(*(found for _, found in held)), []
     while left:
-        chosen.append(max(rows, key=lambda row: len(pairs(row) & left)))
-        left -= pairs(chosen[-1])
+        row, found = max(held, key=lambda each: len(each[1] & left))
+        chosen.append(row)
+        left -= found
     return chosen
 
 
