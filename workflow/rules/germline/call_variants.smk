@@ -34,6 +34,8 @@ rule call_variants:
         {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} \
             --suffix .vcf.gz --gather vcf --out {output.vcf:q} --log {log:q} {params.scattering} -- \
             gatk --java-options "{params.java}" HaplotypeCaller {params.dbsnp} {params.own} -R {input.fasta:q} -I {input.bam:q} \
-            """ + DRAGEN_MODE + r"""--native-pair-hmm-threads @threads @regions {params.ploidy} \
+            """
+        + DRAGEN_MODE
+        + r"""--native-pair-hmm-threads @threads @regions {params.ploidy} \
             --tmp-dir "$TMPDIR" -O @shard &>{log:q}
         """

@@ -1,7 +1,6 @@
 # Statistics of calls, for the MultiQC page and the samples' verdicts. None of them holds up a step.
 import re
 
-
 # of variants that pass the filters and that dbSNP does not name; an --include of stats itself leaves out genotypes
 novel = dict(novel="results/bcftools_stats/novel/{callset}.txt") if dbsnp else {}
 
@@ -44,7 +43,7 @@ costly_filters = [
     f"{GATK_MODE[kind]}_{name}"
     for kind, filters in config["hard_filters"].items()
     for name, expression in filters.items()
-    if COSTLY.search(expression)
+    if config["filter"] == "hard" and COSTLY.search(expression)
 ]
 
 
