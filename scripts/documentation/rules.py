@@ -38,6 +38,7 @@ CONFIGURATIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         JOINT | {"filter": "vqsr", "vqsr": VQSR, "ploidy_regions": {"male": "regions.bed"}},
         {"gatk": "gatk3", "realigner": "gatk3", "filter": "vqsr", "vqsr": VQSR, "known_indels": ["known.vcf"]},
         {"reference": {"fasta": "genome.fa", "bwa_index": "index"}, "duplicates": "samtools"},
+        {"preset": "dragen-gatk", "gvcf": False},
     ],
     "tuxedo": [USUAL, {"aligner": "tophat2", "mask": "genes.gtf"}],
 }

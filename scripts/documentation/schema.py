@@ -96,16 +96,24 @@ def overview(found: Mapping[str, Part]) -> str:
 def section(root: Part, name: str, part: Part) -> str:
     """A heading, what the key may be, and its description."""
     usual, long = default(part), isinstance(part.get("default"), dict)
+    of_presets = part.get("of_preset", {}).items()
     facts = [f"Value: {values(root, part)}."]
     if part["needed"]:
         facts.append("Needed.")
     elif usual and not long:
-        facts.append(f"Default: {usual}.")
+        others = [f"; with `preset: {preset}`: {default({'default': value})}" for preset, value in of_presets]
+        facts.append(f"Default: {usual}{''.join(others)}.")
     text = [f"## {code(name)}", " ".join(facts), part.get("description", "")]
     if usual and long:
-        lines = "\n".join(f"{key}: {json.dumps(value)}" for key, value in part["default"].items())
-        text.append(f"Default:\n\n```yaml\n{lines}\n```")
+        text.append(f"Default:\n\n{block(part['default'])}")
+        text += [f"With `preset: {preset}`:\n\n{block(value)}" for preset, value in of_presets]
     return "\n\n".join(filter(None, text))
+
+
+def block(value: Mapping[str, object]) -> str:
+    """Keys and values as they would be written."""
+    lines = "\n".join(f"{key}: {json.dumps(entry)}" for key, entry in value.items())
+    return f"```yaml\n{lines}\n```"
 
 
 def sections(root: Part, found: Mapping[str, Part]) -> list[str]:

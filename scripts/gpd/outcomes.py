@@ -3,7 +3,7 @@
 A sample succeeded when no job of its own and none of its cohort's failed for good, and when it went through every step
 that it had to. Which these are, a run that ended with exit code 0 shows: those that any of its samples went through,
 and, for its ledger may have been cut short, what any run of its kind in the study did. A run that did not end so may
-have stopped anywhere: then a sample needs the steps that no configuration does without (pipelines.UNAVOIDABLE), and
+have stopped anywhere: then a sample needs the steps that no configuration does without (pipelines.unavoidable), and
 those that runs of its kind went through. And the run's end must be explained: by a job that failed, where Snakemake
 itself came to its end (exit code 1), or by a sample that is known to be unfinished. Where a run was killed, or ended
 with an error that no job explains, it is not known which of its samples are whole.
@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gpd.pipelines import PIPELINES, UNAVOIDABLE
+from gpd.pipelines import PIPELINES, unavoidable
 from gpd.records.ledger import Attempt, failed_jobs, last_attempts, one_clock
 from gpd.records.run import JobNames, ProcessRecord, RunRecord
 from gpd.records.run_spec import RunSpec
@@ -202,7 +202,8 @@ def outcomes(run: Run, wanted: Passed) -> list[Outcome]:
     own = Passed()  # of a workflow that is not ours: Snakemake has made all that it was to make
     if run.ours:
         own = Passed(passed(run.processes, run.steps).steps | wanted.steps)
-        wanted = replace(wanted, steps=wanted.steps | (UNAVOIDABLE & set(run.steps)))
+        needed = unavoidable(each.rule for process in run.processes for each in process.attempts)
+        wanted = replace(wanted, steps=wanted.steps | (needed & set(run.steps)))
     found = {outcome.sample: outcome for process in run.processes for outcome in judge(process, run.steps, own, wanted)}
     return [found.get(sample) or Outcome(sample, NO_JOB_RAN, message=NOTHING) for sample in run.samples]
 
@@ -248,7 +249,8 @@ def judge_alone(
     own = tuple(sorted(samples))
     process = Process(directory=".", samples=own, exit_code=exit_code, attempts=(*done, *attempts))
     went = passed([process], steps)
-    wanted = went.steps | ((frozenset(planned) | UNAVOIDABLE) & frozenset(steps))
+    needed = unavoidable(each.rule for each in process.attempts)
+    wanted = went.steps | ((frozenset(planned) | needed) & frozenset(steps))
     return judge(process, steps, went, Passed(wanted, went.whole))
 
 

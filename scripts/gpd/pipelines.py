@@ -4,7 +4,7 @@ All in which pipelines differ for the lab is here. A workflow that is not ours i
 name is known: its steps stand in the records of its runs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -43,13 +43,15 @@ class Pipeline:
     """One pipeline. Steps are in order; paths are relative to a run's results/, with {sample} in them.
 
     `alternatives` stand in another step's place, and are shown only where they ran. `unavoidable` is what every sample
-    goes through, or its cohort for it, however the pipeline is configured. `scaling` are rules of single samples that
+    goes through, or its cohort for it, however the pipeline is configured, but for the steps that fall away with a rule
+    of `without`. `scaling` are rules of single samples that
     use more than one thread well, with GATK 4 and HISAT2, and the most that they do. `cohort_outputs` are kinds of
     outputs of several samples, with the folders where they are looked for: the first that has any. `read_count`: where
     reads are counted, if not with the alignments. `genomes`: its samples are, so human equivalents mean something.
     `conditions`: it compares samples of two, unless it stops after the step `quantify`. `rules` are those of a step,
     where it has others than the one of its name. `threaded`: whose tools use more than one thread, by what keys of the
-    configuration choose. `of_cohort` are steps that take all samples at once, whatever the configuration.
+    configuration choose. `of_cohort` are steps that take all samples at once, whatever the configuration. `preset`: the
+    one of runs whose records name none.
     """
 
     name: str
@@ -66,6 +68,8 @@ class Pipeline:
     rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
     threaded: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict, kw_only=True)
     of_cohort: frozenset[str] = field(default=frozenset(), kw_only=True)
+    without: Mapping[str, frozenset[str]] = field(default_factory=dict, kw_only=True)
+    preset: str | None = field(default=None, kw_only=True)
 
     def daily_of(self, fraction: float) -> str:
         """What is counted a day where this share of each sample's reads is measured, which is no whole genome."""
@@ -106,12 +110,12 @@ GERMLINE = Pipeline(
         Compared("gvcf", "haplotype_caller/{sample}.g.vcf.gz", "vcf"),
         Compared("reblocked gvcf", "reblock_gvcf/{sample}.g.vcf.gz", "vcf"),
     ),
-    cohort_outputs={"calls": ("apply_variant_recalibration", "hard_filter", "genotype_gvcfs")},
+    cohort_outputs={"calls": ("apply_variant_recalibration", "hard_filter", "genotype_gvcfs", "call_variants")},
     genomes=True,
     rules={
         "map_and_sort": ("map_and_sort", "take_alignment"),
         "base_recalibration": ("base_recalibrator", "base_recalibration"),
-        "haplotype_caller": ("haplotype_caller", "reblock_gvcf"),
+        "haplotype_caller": ("calibrate_dragstr_model", "haplotype_caller", "call_variants", "reblock_gvcf"),
         "genotype_gvcfs": ("genomics_db_import", "genotype_interval", "gather_genotypes", "genotype_gvcfs"),
         "hard_filter": ("hard_filter_interval", "gather_hard_filter", "hard_filter"),
         "variant_recalibration": ("sites_only", "gather_sites", "variant_recalibration"),
@@ -123,6 +127,8 @@ GERMLINE = Pipeline(
         ("realigner", "gatk3"): frozenset({"realigner_targets"}),
         ("gatk", "gatk3"): frozenset({"base_recalibration", "genotype_gvcfs"}),
     },
+    without={"call_variants": frozenset({"genotype_gvcfs"})},
+    preset="gatk-best-practices",
 )
 
 TUXEDO = Pipeline(
@@ -164,6 +170,12 @@ def in_order(name: str) -> tuple[int, str]:
 
 ALTERNATIVES = frozenset(chain.from_iterable(pipeline.alternatives for pipeline in PIPELINES.values()))
 UNAVOIDABLE = frozenset(chain.from_iterable(pipeline.unavoidable for pipeline in PIPELINES.values()))
+
+
+def unavoidable(rules: Iterable[str]) -> frozenset[str]:
+    """The steps that no configuration with these rules does without."""
+    without = {rule: steps for pipeline in PIPELINES.values() for rule, steps in pipeline.without.items()}
+    return UNAVOIDABLE.difference(*(without.get(rule, ()) for rule in rules))
 
 
 def share(n: int, cores: int) -> dict[str, int]:

@@ -330,6 +330,10 @@ REFUSALS = {
         {"settings": {"environment": {"OMP_NUM_THREADS": "4", "JAVA_TOOL_OPTIONS": "-Xint"}}},
         ["environment: no variable set (A) and JAVA_TOOL_OPTIONS=-Xint OMP_NUM_THREADS=4 (B)"],
     ),
+    "preset": (
+        {"settings": {"preset": "dragen-gatk"}},
+        ["preset: gatk-best-practices (A) and dragen-gatk (B)"],
+    ),
     "settings": ({"settings": {"config_digest": DIGEST}}, ["settings: not the same in A and B"]),
     "workflow": ({"settings": {"workflow_digest": DIGEST}}, ["workflow: files: not the same in A and B"]),
     "threads": (

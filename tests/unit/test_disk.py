@@ -14,7 +14,7 @@ MEASURED = ROOT / "tests" / "golden" / "disk" / "measured.tsv"
 GERMLINE = {
     **{"pipeline": "germline", "scatter": "none", "realigner": "none", "alignment_format": "bam", "bam_input": "keep"},
     **{"calling": "per_sample", "gatk": "gatk4", "mapper": "bwa", "reference": {"bwa_index": ""}, "cram_reference": ""},
-    **{"duplicates": "sambamba", "bqsr": "gatk", "quantize": [], "reblock": False},
+    **{"duplicates": "sambamba", "bqsr": "gatk", "quantize": [], "reblock": False, "gvcf": True},
 }
 TUXEDO = {"pipeline": "tuxedo", "aligner": "hisat2"}
 FASTQ = 60e9  # of a genome of 30x, compressed
@@ -57,6 +57,7 @@ def test_choices_of_the_configuration_count():
     assert need(FASTQ, alignment_format="cram").kept < usual.kept
     assert need(FASTQ, quantize=[10, 20, 30]).kept < usual.kept
     assert need(FASTQ, reblock=True).kept == pytest.approx(usual.kept - 0.06 * FASTQ)
+    assert need(FASTQ, gvcf=False).kept == pytest.approx(usual.kept - 0.1 * FASTQ)
     assert need(FASTQ, scatter="auto").results > usual.results
     assert need(FASTQ, scatter="auto", realigner="gatk3", bqsr="none").results > need(FASTQ, bqsr="none").results
     assert need(FASTQ, duplicates="samtools").temporary > usual.temporary

@@ -247,6 +247,30 @@ def test_good_inputs_have_no_errors(project):
             {"reblock": True, "gatk": "gatk3"},
             "reblock: GATK 3 cannot make GVCFs smaller: set gatk: gatk4, or leave reblock out",
         ),
+        (
+            {"preset": "dragen-gatk", "gatk": "gatk3"},
+            "dragen_mode: GATK 3 has no DRAGEN mode: set gatk: gatk4, or dragen_mode: false",
+        ),
+        (
+            {"preset": "dragen", "gvcf": True},
+            "preset: 'dragen' is not one of gatk-best-practices, dragen-gatk; did you mean dragen-gatk?",
+        ),
+        (
+            {"gvcf": False, "calling": "joint"},
+            "gvcf: joint calling needs GVCFs: leave gvcf: false out, or set calling: per_sample",
+        ),
+        (
+            {"gvcf": False, "reblock": True},
+            "reblock: with gvcf: false there is no GVCF to make smaller: leave one of them out",
+        ),
+        (
+            {"gvcf": False, "gatk": "gatk3"},
+            "gvcf: GATK 3 runs as published, by way of GVCFs: set gatk: gatk4, or leave gvcf: false out",
+        ),
+        (
+            {"extra": {"haplotype_caller": "--dragen-mode"}},
+            "extra.haplotype_caller: --dragen-mode: the workflow gives this argument itself",
+        ),
         ({"dbsnp": "nowhere.vcf"}, "dbsnp nowhere.vcf does not exist"),
     ],
 )

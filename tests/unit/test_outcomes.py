@@ -1,5 +1,6 @@
 """The one judge of success: what it says by exit codes, attempts and steps, and that all who ask hear the same."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -112,6 +113,13 @@ def test_other_runs_of_its_kind_tell_the_steps_that_not_every_configuration_has(
         "A": NOT_FINISHED,
         "B": None,
     }
+
+
+@pytest.mark.parametrize(("rule", "cause"), [("call_variants", None), ("haplotype_caller", NOT_FINISHED)])
+def test_what_calls_without_a_gvcf_needs_no_genotyping(rule, cause):
+    called = replace(attempt("haplotype_caller", "A"), rule=rule)
+    attempts = [*done("A", "map_and_sort", "mark_duplicates"), called, attempt("map_and_sort", "B", 1, "tool_error")]
+    assert judged(JOB_FAILED, *attempts) == {"A": cause, "B": "tool_error"}
 
 
 def test_a_folder_that_was_run_before_knows_what_was_done():

@@ -220,6 +220,22 @@ def test_the_kind_of_a_haploid_call(ref, alt, kind):
     assert haploid.kind_of(ref, alt) == kind
 
 
+def test_filters_that_alone_take_many_variants_are_named():
+    text = "SNP_SOR3\t24\t1000\nSNP_MQ40\t10\t1000\nINDEL_QD2\t0\t1000\n"
+    assert figures.filtered_alone(text) == {"filtered_alone": "SNP_SOR3 (0.024)"}
+    assert figures.filtered_alone("SNP_SOR3\t0\t0\n") == figures.filtered_alone("") == {}
+
+
+def test_what_filters_of_a_joint_call_set_take_is_said_of_each_sample():
+    cohort = figures.Cohort(CALLED, False)
+    for name in ("A", "B"):
+        cohort.add(f"{name}:", "mark_duplicates", "")
+    cohort.add("A", "filtered_alone", "SNP_SOR3\t2\t100\n")
+    assert [row.get("filtered_alone") for row in cohort.samples.values()] == ["SNP_SOR3 (0.020)", None]
+    cohort.add("cohort", "filtered_alone", "SNP_QD2\t3\t100\n")
+    assert [row["filtered_alone"] for row in cohort.samples.values()] == ["SNP_QD2 (0.030)"] * 2
+
+
 def test_haploid_calls_of_unknown_kind_are_no_zero():
     """bcftools stats tells their number; what they are, haploid.py, if it was there."""
     line = "PSC\t0\tS1\t100\t30\t60\t60\t30\t2\t0\t0\t7\t5\t0\n"

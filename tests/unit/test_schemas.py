@@ -44,6 +44,27 @@ def test_defaults_are_those_that_snakemake_fills_in():
     assert ours["vqsr"]["snps"]["resources"]["hapmap"]["truth"] is False
 
 
+def test_a_preset_sets_defaults_and_a_key_that_is_given_goes_before():
+    usual, dragen = (
+        tables.with_defaults(MINIMAL | {"preset": name}, CONFIG) for name in ("gatk-best-practices", "dragen-gatk")
+    )
+    assert usual == tables.with_defaults(MINIMAL, CONFIG)
+    hard = {"DRAGENHardQUAL": "QUAL < 10.4139"}
+    changed = {"dragen_mode": True, "bqsr": "none", "hard_filters": {"snps": hard, "indels": hard}}
+    assert dragen == usual | changed | {"preset": "dragen-gatk"}
+    own = {"bqsr": "gatk", "dragen_mode": False, "hard_filters": {"snps": {"QD2": "QD < 2.0"}}}
+    mixed = tables.with_defaults(MINIMAL | {"preset": "dragen-gatk"} | own, CONFIG)
+    assert mixed["hard_filters"] == {"snps": {"QD2": "QD < 2.0"}, "indels": hard}
+    assert (mixed["bqsr"], mixed["dragen_mode"]) == ("gatk", False)
+
+
+def test_what_presets_set_is_valid():
+    assert tables.config_errors(MINIMAL | {"preset": "dragen-gatk", "known_sites": []}, CONFIG) == []
+    for preset in CONFIG["properties"]["preset"]["enum"]:
+        complete = tables.with_defaults(MINIMAL | {"preset": preset}, CONFIG)
+        assert tables.config_errors(complete, CONFIG) == []
+
+
 def test_filling_in_defaults_leaves_the_configuration_and_the_schema_alone():
     before = tables.load_schema(SCHEMAS["config"])
     config = {"reference": {"fasta": "genome.fa"}}

@@ -64,9 +64,12 @@ sys.exit(1 if fails else 0)
 
 # keys by which the workflow estimates what samples take of the disk
 OF_DISK = {
-    **{"bqsr": "gatk", "quantize": [], "alignment_format": "bam", "reblock": False, "scatter": "none"},
-    **{"realigner": "none", "bam_input": "keep", "duplicates": "sambamba"},
+    **{"bqsr": "gatk", "quantize": [], "alignment_format": "bam", "reblock": False, "gvcf": True},
+    **{"realigner": "none", "bam_input": "keep", "duplicates": "sambamba", "scatter": "none"},
 }
+
+
+MADE_WITH = {"pipeline": "germline", "mapper": "bwa", "preset": "gatk-best-practices"}  # keys that records tell of
 
 
 @pytest.fixture(autouse=True)
@@ -577,9 +580,7 @@ def made_with(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "tool_versions", lambda pipeline: {"bwa": "0.7.17"})
     dictionary = tmp_path / "genome.dict"
     dictionary.write_text("@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:5\tM5:0123456789abcdef0123456789abcdef\n")
-    return lambda **config: asdict(
-        provenance.settings(Source({"pipeline": "germline", "mapper": "bwa", **config}, (), ()), dictionary)
-    )
+    return lambda **config: asdict(provenance.settings(Source(MADE_WITH | config, (), ()), dictionary))
 
 
 def test_a_records_settings_are_all_told(made_with):

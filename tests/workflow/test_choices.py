@@ -20,13 +20,19 @@ CHOICES = {
     "realigner": ("none", "gatk3"),
     "ploidy_regions": ("", "ploidy.bed"),
     "duplicates": ("sambamba", "samtools"),
+    "preset": ("gatk-best-practices", "dragen-gatk"),
+    "gvcf": (True, False),
 }
 REFUSED = (
     {"gatk": "gatk3", "ploidy_regions": "ploidy.bed"},
     {"duplicates": "samtools", "bam_input": "keep"},
+    {"gatk": "gatk3", "preset": "dragen-gatk"},
+    {"gatk": "gatk3", "gvcf": False},
+    {"calling": "joint", "gvcf": False},
 )
-Row = dict[str, str]
-WALKS_INTERVALS = {"realigner_targets", "base_recalibrator", "haplotype_caller", "genotype_gvcfs"}
+Row = dict[str, str | bool]
+CALLERS = {"haplotype_caller", "call_variants"}
+WALKS_INTERVALS = {"realigner_targets", "base_recalibrator", *CALLERS, "genotype_gvcfs"}
 WIDER = {"genomics_db_import", "genotype_interval"}
 OF_INTERVAL = {"hard_filter_interval", "sites_only", "recalibrate_interval"}
 GATK3_ONLY = {"-T", "-nt", "-nct", "-o", "--emitRefConfidence", "-knownSites", "--filterName", "--maxGaussians"}
@@ -43,11 +49,12 @@ def pairs(row: Row) -> set:
 def covering() -> list[Row]:
     """Rows that hold every allowed pair, each the one that adds the most."""
     rows = [dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values())]
-    rows = [row for row in rows if allowed(row)]
-    left, chosen = set().union(*map(pairs, rows)), []
+    held = [(row, pairs(row)) for row in rows if allowed(row)]
+    left, chosen = set().union(*(found for _, found in held)), []
     while left:
-        chosen.append(max(rows, key=lambda row: len(pairs(row) & left)))
-        left -= pairs(chosen[-1])
+        row, found = max(held, key=lambda each: len(each[1] & left))
+        chosen.append(row)
+        left -= found
     return chosen
 
 
@@ -70,7 +77,7 @@ def values_of(words: list[str], flag: str) -> list[str]:
     return [value for word, value in itertools.pairwise(words) if word == flag]
 
 
-@pytest.mark.parametrize("row", covering(), ids=lambda row: "-".join(filter(None, row.values())))
+@pytest.mark.parametrize("row", covering(), ids=lambda row: "-".join(map(str, filter(None, row.values()))))
 def test_choices_go_together(cohort: Cohort, row: Row) -> None:
     cohort.config |= row
     commands = gatk3_commands(cohort, "gatk")
@@ -80,11 +87,14 @@ def test_choices_go_together(cohort: Cohort, row: Row) -> None:
         assert old != bool({"--tmp-dir", "-O"} & set(words)), words
         walks = "GatherBQSRReports" not in words
         assert values_of(words, "-L") == (expected_intervals(rule, row, words) if walks else []), words
-        assert ("--ploidy-regions" in words) == (rule == "haplotype_caller" and bool(row["ploidy_regions"])), words
+        assert ("--ploidy-regions" in words) == (rule in CALLERS and bool(row["ploidy_regions"])), words
+        dragen = rule in CALLERS and row["preset"] == "dragen-gatk"
+        assert ("--dragen-mode" in words) == dragen, words
     imported = row["calling"] == "joint" and row["gatk"] == "gatk4"
     assert imported == ("genomics_db_import" in commands)
-    (genotyping,) = commands["genotype_interval" if imported else "genotype_gvcfs"]
-    assert imported == values_of(genotyping, "-V")[0].startswith("gendb://")
+    genotyper = "genotype_interval" if imported else "genotype_gvcfs" if row["gvcf"] else "call_variants"
+    (genotyping,) = commands[genotyper]
+    assert imported == any(value.startswith("gendb://") for value in values_of(genotyping, "-V"))
 
 
 def expected_intervals(rule: str, row: Row, words: list[str]) -> list[str]:

@@ -214,6 +214,46 @@ def test_with_gatk_3_realigned_reads_are_the_final_ones_where_they_are_not_recal
     assert ran.output.count(" sample --bam results/realign_indels/S") == 2
 
 
+@pytest.mark.parametrize("calling", ["per_sample", "joint"])
+def test_dragen_gatk_fits_a_model_of_each_sample_and_does_not_recalibrate(cohort, calling):
+    cohort.config |= {"preset": "dragen-gatk", "calling": calling, "known_sites": [], "pcr_free": True}
+    ran = cohort.snakemake("--dry-run", "--printshellcmds")
+    assert ran.exit_code == 0, ran.output
+    jobs = planned_jobs(ran)
+    assert jobs["compose_str_table"] == 1
+    assert jobs["calibrate_dragstr_model"] == jobs["haplotype_caller"] == 2
+    assert not {"base_recalibrator", "base_recalibration"} & jobs.keys()
+    assert "CalibrateDragstrModel -R results/reference/genome.fa -I results/mark_duplicates/S1.bam " in ran.output
+    model = "results/calibrate_dragstr_model/S1.txt"
+    assert f"--dragen-mode --dragstr-params-path {model} --native-pair-hmm-threads" in ran.output
+    assert "--pcr-indel-model" not in ran.output, "the model is of these errors"
+    filters = "--filter-name SNP_DRAGENHardQUAL --filter-expression 'vc.isSNP() && (QUAL < 10.4139)'"
+    assert f"{filters} --filter-name INDEL_DRAGENHardQUAL" in ran.output
+    assert "SOR" not in ran.output
+
+
+@pytest.mark.parametrize("preset", ["gatk-best-practices", "dragen-gatk"])
+def test_without_gvcf_the_caller_genotypes_and_filters_follow(cohort, preset):
+    cohort.config |= {"preset": preset, "gvcf": False, "dbsnp": "known.vcf"}
+    ran = cohort.snakemake("--dry-run", "--printshellcmds")
+    assert ran.exit_code == 0, ran.output
+    jobs = planned_jobs(ran)
+    assert jobs["call_variants"] == jobs["hard_filter"] == 2
+    assert not {"haplotype_caller", "genotype_gvcfs"} & jobs.keys()
+    assert "HaplotypeCaller --dbsnp results/reference/vcf/" in ran.output
+    assert "-V results/call_variants/S1.vcf.gz" in ran.output
+    assert "GVCF" not in ran.output
+    assert ".g.vcf" not in ran.output
+
+
+@pytest.mark.deep
+def test_without_gvcf_and_filters_the_callers_calls_are_the_results(cohort):
+    cohort.config |= {"gvcf": False, "filter": "none"}
+    ran = cohort.snakemake("--dry-run")
+    assert planned_jobs(ran)["bcftools_stats"] == 2
+    assert "Would remove temporary output results/call_variants" not in ran.output
+
+
 HOSTILE = """--annotation 'a b' $(touch x) ; `touch x` "two words" && | > x"""
 
 

@@ -18,7 +18,7 @@ from gpd.text.formats import listed, some
 
 # what may differ between two studies if it is asked for
 ALLOWABLE = (
-    *("inputs", "reference", "tools", "environment", "settings", "workflow"),
+    *("inputs", "reference", "tools", "environment", "preset", "settings", "workflow"),
     *("threads", "profile", "cache", "binding", "mode", "outputs"),
 )
 # what may differ between parts of one study: its settings asked for it
@@ -224,6 +224,7 @@ def conditions(record: RunRecord) -> Values:
     values["inputs", "samples of each genome"] = str(spec.samples_per_genome)
     values |= {("tools", tool): version for tool, version in (settings.tools or {}).items()}
     if PIPELINES[spec.pipeline].genomes:
+        values["preset", ""] = settings.preset or PIPELINES[spec.pipeline].preset
         values["tools", PAIR_HMM] = record.pair_hmm
     values["environment", ""] = _variables(settings.environment)
     values["settings", ""] = settings.config_digest

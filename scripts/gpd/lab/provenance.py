@@ -15,6 +15,7 @@ from gpd.lab.any_workflow import AnyWorkflow
 from gpd.lab.pool import Source, settings_without_paths
 from gpd.machines import tools
 from gpd.paths import PINNED, ROOT
+from gpd.pipelines import GERMLINE
 from gpd.processes import ProcessError, output_of
 from gpd.records.run import Settings
 
@@ -54,6 +55,7 @@ def settings(source: Source, dictionary: Path) -> Settings:
         environments_digest=_files_digest(ENVIRONMENTS),
         config_digest=_digest(settings_without_paths(source.config)),
         reference_digest=digests.reference_digest(dictionary),
+        preset=source.config["preset"] if source.config["pipeline"] == GERMLINE.name else None,
         gpd_version=version("gpd"),
         tools=tool_versions(f"{source.config['pipeline']}-{source.config['mapper']}"),
         environment=variables(os.environ),

@@ -95,6 +95,7 @@ class Settings:
     """What has to be the same for two runs to be compared; None: not known.
 
     Digests: of the workflow's own files, of the tools' environments (envs/), of the configuration, of the reference.
+    `preset` is the germline pipeline's, None: of another pipeline, or of a time when there was one.
     `tools`: the version of each, of Java its vendor, too. `environment`: variables by which tools change what they do.
     """
 
@@ -103,6 +104,7 @@ class Settings:
     environments_digest: str | None = None
     config_digest: str | None = None
     reference_digest: str | None = None
+    preset: Name | None = None
     gpd_version: str | None = None
     tools: Mapping[str, str | None] | None = None
     environment: Mapping[str, str] | None = None

@@ -149,6 +149,7 @@ def _software(records: Iterable[RunRecord]) -> dict[str, list[str]]:
         settings = record.settings
         values = {
             "workflow": settings.workflow_commit and short(settings.workflow_commit),
+            "preset": settings.preset,
             "configuration": settings.config_digest and short(settings.config_digest),
             "reference": settings.reference_digest and short(settings.reference_digest),
             "gpd": settings.gpd_version,

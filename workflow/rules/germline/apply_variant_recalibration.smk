@@ -5,7 +5,7 @@ rule apply_variant_recalibration:
     """GATK ApplyVQSR, with `filter: vqsr`: VQSR's verdict of SNPs, then of indels, in FILTER."""
     input:
         **reference,
-        **calls_of("genotype_gvcfs"),
+        **calls_of(genotyped_by),
         **models(),
     output:
         **made_calls("apply_variant_recalibration"),

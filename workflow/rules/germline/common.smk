@@ -6,7 +6,8 @@ TO_BAM = {"sambamba": "samtools view -u -", "samtools": "samtools fixmate -m -p 
 GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
 N_FREE, CALLED = "results/reference/n_free_intervals.bed", "results/reference/called_intervals.bed"
 CALLED_CONTIGS = "results/reference/called_contigs.bed"
-FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": "genotype_gvcfs"}
+genotyped_by = "genotype_gvcfs" if config["gvcf"] else "call_variants"  # the rule that makes the calls before filters
+FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": genotyped_by}
 
 callsets = ["cohort"] if config["calling"] == "joint" else samples
 recalibrates = config["bqsr"] != "none"
@@ -50,6 +51,10 @@ if recalibrates:
 KNOWN = "known_" if recalibrates else ()
 dbsnp = indexed("dbsnp", config["dbsnp"], KNOWN) if config["dbsnp"] else ""
 DBSNP = dict(dbsnp=dbsnp, dbsnp_index=f"{dbsnp}.tbi") if dbsnp else {}  # inputs of who genotypes
+STR_TABLE = "results/reference/str_table.zip"
+# HaplotypeCaller's inputs and arguments of DRAGEN mode; without it there is nothing of these in the command
+str_model = ["results/calibrate_dragstr_model/{sample}.txt"] if config["dragen_mode"] else []
+DRAGEN_MODE = "--dragen-mode --dragstr-params-path {input.str_model:q} " if config["dragen_mode"] else ""
 training = {
     mode: {
         name: indexed(f"vqsr_{mode}_{name}", entry["vcf"], ("known_", "dbsnp"))
@@ -199,6 +204,7 @@ def preparations():
     ready = [*known_sites, *own, *(vcf for files in sets for vcf in files.values())]
     return [
         *(*reference.values(), N_FREE, CALLED, *([TARGETS] if padding else [])),
+        *([STR_TABLE] if config["dragen_mode"] else []),
         *(expand([INTERVAL, WIDE], interval=joint_intervals) if joint else []),
         *([CRAM_REFERENCE] if config["cram_reference"] and config["bam_input"] == "remap" else []),
         *(*index, *ready, *(f"{vcf}.tbi" for vcf in ready)),
@@ -307,7 +313,7 @@ def index_prefix(wildcards, input):
 def own_arguments(name):
     """A parameter with what the config gives a rule's tool besides, each word quoted."""
     words = shlex.split(config["extra"][name])
-    if name == "haplotype_caller" and config["pcr_free"]:
+    if name == "haplotype_caller" and config["pcr_free"] and not config["dragen_mode"]:
         words = [by_gatk("--pcr-indel-model", "--pcr_indel_model"), "NONE", *words]
     if name == "base_recalibration":
         flag = by_gatk("--static-quantized-quals", "--static_quantized_quals")

@@ -11,6 +11,7 @@ rule haplotype_caller:
         called=CALLED,
         ploidy=ploidy_regions,
         sex=[ancient("results/sex_check/{sample}.tsv")] if checks_sex else [],
+        str_model=str_model,
     output:
         **lasting(gvcf_of("haplotype_caller"), called_by == "haplotype_caller"),
     log:
@@ -32,7 +33,9 @@ rule haplotype_caller:
         {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} \
             --suffix .g.vcf.gz --gather gvcf --out {output.gvcf:q} --log {log:q} {params.scattering} -- \
             gatk --java-options "{params.java}" HaplotypeCaller {params.own} -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \
-            --native-pair-hmm-threads @threads @regions {params.ploidy} \
+            """
+            + DRAGEN_MODE
+            + r"""--native-pair-hmm-threads @threads @regions {params.ploidy} \
             --tmp-dir "$TMPDIR" -O @shard &>{log:q}
         """,
             gatk3=r"""

@@ -6,7 +6,7 @@ rule hard_filter:
     """GATK VariantFiltration, with `filter: hard`: the final calls, with filters named in FILTER."""
     input:
         **reference,
-        **calls_of("genotype_gvcfs"),
+        **calls_of(genotyped_by),
     output:
         **made_calls("hard_filter"),
     log:

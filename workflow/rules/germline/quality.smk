@@ -13,6 +13,7 @@ of_alignments = [
 ]
 of_calls = [
     *(["results/haploid_calls/{callset}.tsv"] if has_haploid_calls else []),  # to be added to the next ones
+    *(["results/filtered_alone/{callset}.tsv"] if costly_filters else []),
     *("results/bcftools_stats/{callset}.txt", "results/bcftools_stats/all_records/{callset}.txt"),
     *novel.values(),
     *([] if COMMON_SITES else ["results/call_genotypes/allele_balance/{callset}.tsv"]),

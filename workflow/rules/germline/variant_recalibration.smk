@@ -6,7 +6,7 @@ rule variant_recalibration:
     input:
         unpack(vqsr_resources),
         **reference,
-        **calls_of("sites_only" if joint else "genotype_gvcfs"),
+        **calls_of("sites_only" if joint else genotyped_by),
     output:
         recal="results/variant_recalibration/{callset}.{mode}.recal",
         idx="results/variant_recalibration/{callset}.{mode}.recal.idx",

@@ -58,7 +58,8 @@ REFUSED_OF_GATK = {
         --tmp-dir -nt --num_threads -nct --num_cpu_threads_per_data_thread -ERC --emit-ref-confidence
         --emitRefConfidence --native-pair-hmm-threads --ploidy-regions -bqsr --bqsr-recal-file -BQSR --BQSR
         --known-sites -knownSites --knownSites -D --dbsnp --pcr-indel-model --pcr_indel_model --static-quantized-quals
-        -SQQ --static_quantized_quals --targetIntervals -targetIntervals --read-index --sequence-dictionary
+        -SQQ --static_quantized_quals --dragen-mode --dragstr-params-path
+        --targetIntervals -targetIntervals --read-index --sequence-dictionary
         --variant-output-filtering -OVI --create-output-variant-index -OBI --create-output-bam-index
         --disable_bam_indexing --variant_index_type --variant_index_parameter""",
     "the workflow divides the genome itself: name regions in intervals": """
@@ -86,14 +87,17 @@ CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many(
 Validator = validators.extend(Draft202012Validator, type_checker=CHECKER)
 
 
-def _fill(validator: Any, properties: dict, value: dict, schema: dict) -> Iterator[ValidationError]:
-    for key, part in properties.items():
-        if "default" in part:
-            value.setdefault(key, copy.deepcopy(part["default"]))
-    yield from Draft202012Validator.VALIDATORS["properties"](validator, properties, value, schema)
+def filler(preset: str) -> type:
+    """A validator that sets defaults as it validates: those of the preset, where a key has one."""
 
+    def fill(validator: Any, properties: dict, value: dict, schema: dict) -> Iterator[ValidationError]:
+        for key, part in properties.items():
+            if "default" in part:
+                default = part.get("of_preset", {}).get(preset, part["default"])
+                value.setdefault(key, copy.deepcopy(default))
+        yield from Draft202012Validator.VALIDATORS["properties"](validator, properties, value, schema)
 
-Filler = validators.extend(Draft202012Validator, {"properties": _fill})  # sets defaults as it validates
+    return validators.extend(Draft202012Validator, {"properties": fill})
 
 
 class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # in C, where PyYAML has it: ten times as fast
@@ -152,9 +156,10 @@ def config_errors(config: dict, schema: dict) -> list[str]:
 
 
 def with_defaults(config: dict, schema: dict) -> dict:
-    """A copy of a valid configuration where every missing key has its schema's default, nested ones too."""
+    """A copy of a valid configuration where missing keys, nested ones too, have their preset's or schema's default."""
     complete = json.loads(json.dumps(config))  # no two keys share a value any longer, as by an alias in YAML
-    deque(Filler(schema).iter_errors(complete), maxlen=0)
+    preset = complete.get("preset", schema["properties"]["preset"]["default"])
+    deque(filler(preset)(schema).iter_errors(complete), maxlen=0)
     return complete
 
 
@@ -208,6 +213,10 @@ def _contradictions(config: dict) -> Iterator[str]:
         yield "quantize: qualities that are not recalibrated are not rounded: leave it out, or bqsr: none"
     if config["reblock"] and config["gatk"] == "gatk3":
         yield "reblock: GATK 3 cannot make GVCFs smaller: set gatk: gatk4, or leave reblock out"
+    if config["dragen_mode"] and config["gatk"] == "gatk3":
+        yield "dragen_mode: GATK 3 has no DRAGEN mode: set gatk: gatk4, or dragen_mode: false"
+    if not config["gvcf"]:
+        yield from _without_gvcfs(config)
     if config["interval_padding"] and not config["intervals"]:
         yield "interval_padding: there are no intervals to extend: name them, or leave interval_padding out"
     if config["ploidy_regions"] and config["gatk"] == "gatk3":
@@ -222,6 +231,16 @@ def _contradictions(config: dict) -> Iterator[str]:
         for kind, filters in config["hard_filters"].items():
             if not filters:
                 yield f"hard_filters.{kind}: filter hard needs at least one expression; or set filter: none"
+
+
+def _without_gvcfs(config: dict) -> Iterator[str]:
+    """Lines about keys for which a sample needs a GVCF."""
+    if config["calling"] == "joint":
+        yield "gvcf: joint calling needs GVCFs: leave gvcf: false out, or set calling: per_sample"
+    if config["reblock"]:
+        yield "reblock: with gvcf: false there is no GVCF to make smaller: leave one of them out"
+    if config["gatk"] == "gatk3":
+        yield "gvcf: GATK 3 runs as published, by way of GVCFs: set gatk: gatk4, or leave gvcf: false out"
 
 
 def threshold_errors(given: Iterable[str], path: Path) -> list[str]:

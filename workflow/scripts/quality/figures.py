@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 OTHER_PERSON = 0.1  # of a lane's reads that have another allele than the others, which are homozygous; a sibling's 0.18
+COSTLY = 0.01  # of a call set's variants: a hard filter that alone takes more is named
 ADAPTERS = ("AGATCGGAAGAGC", "CTGTCTCTTATAC")  # what a read of a dimer begins with: TruSeq's, Nextera's
 DEPTHS = (1, 10, 20, 30)
 LARGE = 0.01  # of the called bases: what a contig has at least that is compared with others
@@ -230,6 +231,13 @@ def bcftools_stats(text: str, suffix: str, haploid: Haploid) -> Iterator[tuple[s
         yield sample, known({f"{name}{suffix}": value for name, value in figures.items()})
 
 
+def filtered_alone(text: str) -> dict[str, str]:
+    """Of a call set: the hard filters that alone take many variants, each with its share."""
+    rows = [(name, int(alone), int(variants)) for name, alone, variants in map(str.split, text.splitlines())]
+    found = [f"{name} ({alone / variants:.3f})" for name, alone, variants in rows if alone > COSTLY * variants]
+    return {"filtered_alone": ", ".join(found)} if found else {}
+
+
 def haploid_calls(text: str) -> Iterator[tuple[str, str, Counter[str]]]:
     """Sample, set of records, and SNPs and indels, of haploid.py."""
     header, *rows = (line.split("\t") for line in text.splitlines())
@@ -304,6 +312,10 @@ class Cohort:
         if kind in of_one:
             sample, _, sex = name.partition(":")
             self.samples.setdefault(sample, {"sex": sex}).update(of_one[kind](text))
+        elif kind == "filtered_alone":
+            members = [name] if name in self.samples else [*self.samples]  # a joint call set is of all
+            for sample in members:
+                self.samples[sample].update(filtered_alone(text))
         elif kind == "haploid_calls":
             for sample, records, counts in haploid_calls(text):
                 self.haploid[records][sample] = counts

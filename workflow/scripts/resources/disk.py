@@ -57,7 +57,7 @@ def germline(sizes: Iterable[float], config: Mapping) -> Need:
     fastq = sum(sizes)
     bam, cram = FINAL["none" if not recalibrates else "quantized" if config["quantize"] else "recalibrated"]
     aligned = cram if config["alignment_format"] == "cram" else bam
-    gvcf = REBLOCKED if config["reblock"] else GVCF
+    gvcf = REBLOCKED if config["reblock"] else GVCF if config["gvcf"] else 0
     shards = 1 if config["scatter"] == "none" else 2
     final = MAPPED + shards * bam if recalibrates else 0
     realigned = MAPPED * (1 + shards) if config["realigner"] != "none" else 0
