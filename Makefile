@@ -155,8 +155,9 @@ COMPILE := uv pip compile --quiet --universal --python-version 3.11 --upgrade --
 	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
 DOCS_EXTRA := python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*project["optional-dependencies"]["docs"], sep="\n")'
 
-lock: installed ## resolve requirements.lock and docs/requirements.lock anew from pyproject.toml
+lock: installed ## resolve requirements.lock, docs/requirements.lock and envs/vets/requirements.lock anew
 	@$(COMPILE) --extra dev --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --output-file envs/vets/requirements.lock envs/vets/requirements.txt
 	@$(DOCS_EXTRA) | $(COMPILE) --constraint requirements.lock --output-file docs/requirements.lock -
 
 clean: ## remove what set-up and runs made in this folder

@@ -24,6 +24,8 @@ SAMPLE, OTHERS, LANE = "SAMPLE", ("OTHER", "LEFT"), "LANE"  # names in plans, as
 CORES, MEM_MB = 128, 512_000  # of the machine that plans are made for
 VARIANTS = {"known": False, "training": True, "truth": True, "prior": 15}
 VQSR = {mode: {"resources": {"known": {"vcf": "known.vcf", **VARIANTS}}} for mode in ("snps", "indels")}
+LABELS = {"training": True, "calibration": True}
+VETS = {mode: {"resources": {"known": {"vcf": "known.vcf", **LABELS}}} for mode in ("snps", "indels")}
 JOINT = {"calling": "joint", "joint_intervals": 1, "genomicsdb": "kept"}
 # what else there are rules for
 GERMLINE_MORE = {
@@ -38,7 +40,8 @@ CONFIGURATIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         JOINT | {"filter": "vqsr", "vqsr": VQSR, "ploidy_regions": {"male": "regions.bed"}},
         {"gatk": "gatk3", "realigner": "gatk3", "filter": "vqsr", "vqsr": VQSR, "known_indels": ["known.vcf"]},
         {"reference": {"fasta": "genome.fa", "bwa_index": "index"}, "duplicates": "samtools"},
-        {"preset": "dragen-gatk", "gvcf": False},
+        {"preset": "dragen-gatk", "gvcf": False, "filter": "vets", "vets": VETS},
+        JOINT | {"filter": "vets", "vets": VETS},
     ],
     "tuxedo": [USUAL, {"aligner": "tophat2", "mask": "genes.gtf"}],
 }

@@ -16,6 +16,7 @@ NAMED = {  # parts of our schemas that a word says better than their patterns
     "annotations": "a list of annotations",
     "filters": "filters by name",
     "resources": "training sets by name",
+    "labelled": "training sets by name",
 }
 TYPES = {
     "string": "text",

@@ -101,8 +101,10 @@ GERMLINE = Pipeline(
         "hard_filter",
         "variant_recalibration",
         "apply_variant_recalibration",
+        "train_variant_annotations",
+        "score_variant_annotations",
     ),
-    alternatives=frozenset({"hard_filter"}),
+    alternatives=frozenset({"hard_filter", "train_variant_annotations", "score_variant_annotations"}),
     unavoidable=frozenset({"map_and_sort", "mark_duplicates", "haplotype_caller", "genotype_gvcfs"}),
     scaling={"map_and_sort": 64, "take_alignment": 4, "mark_duplicates": 13},
     daily="genomes a day",
@@ -110,7 +112,12 @@ GERMLINE = Pipeline(
         Compared("gvcf", "haplotype_caller/{sample}.g.vcf.gz", "vcf"),
         Compared("reblocked gvcf", "reblock_gvcf/{sample}.g.vcf.gz", "vcf"),
     ),
-    cohort_outputs={"calls": ("apply_variant_recalibration", "hard_filter", "genotype_gvcfs", "call_variants")},
+    cohort_outputs={
+        "calls": (
+            *("apply_variant_recalibration", "score_variant_annotations", "hard_filter"),
+            *("genotype_gvcfs", "call_variants"),
+        )
+    },
     genomes=True,
     rules={
         "map_and_sort": ("map_and_sort", "take_alignment"),
@@ -120,6 +127,11 @@ GERMLINE = Pipeline(
         "hard_filter": ("hard_filter_interval", "gather_hard_filter", "hard_filter"),
         "variant_recalibration": ("sites_only", "gather_sites", "variant_recalibration"),
         "apply_variant_recalibration": ("recalibrate_interval", "gather_recalibrated", "apply_variant_recalibration"),
+        "train_variant_annotations": (
+            *("sites_only", "gather_sites"),
+            *("extract_variant_annotations", "train_variant_annotations"),
+        ),
+        "score_variant_annotations": ("score_interval", "gather_scores", "score_variant_annotations"),
     },
     threaded={
         ("pipeline", "germline"): frozenset({"map_and_sort", "haplotype_caller"}),

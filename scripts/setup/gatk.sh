@@ -76,6 +76,7 @@ maven_repository() {
 # What lives in .tools is found on PATH once .venv is.
 link_commands() {
     [ ! -x .tools/gatk/gatk ] || ln -sfn ../../.tools/gatk/gatk .venv/bin/gatk
+    [ ! -x .tools/vets/vets-python ] || ln -sfn ../../.tools/vets/vets-python .venv/bin/vets-python
     [ ! -x .tools/bwa-mem4/bwa-mem4 ] || ln -sfn ../../.tools/bwa-mem4/bwa-mem4 .venv/bin/bwa-mem4
     [ ! -x .tools/conda/bin/conda ] || ln -sfn ../../.tools/conda/bin/conda .venv/bin/conda
 }

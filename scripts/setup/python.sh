@@ -1,10 +1,11 @@
 # The Python environment .venv: what requirements.lock names, and the package gpd of this tree. Sourced by install.
 
-# Prints the first Python that is new enough and can make an environment.
+# find_python [MINOR]: prints the first Python that is new enough, older than 3.MINOR, and can make an environment.
 find_python() {
     local python
     for python in python3 python3.14 python3.13 python3.12 python3.11 .tools/conda/bin/python; do
-        "$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue
+        "$python" -c "import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, ${1:-99}))" 2>/dev/null ||
+            continue
         "$python" -c 'import sys; print(sys.executable)'
         return
     done

@@ -28,6 +28,8 @@ SIDE_BY_SIDE = 2
 TRAINING = {"vcf": "known.vcf", "known": False, "training": True, "truth": True, "prior": 15}
 MARKED = {"vcf": "other.vcf", "known": True, "training": False, "truth": False, "prior": 2}
 VQSR = {mode: {"resources": {"best": TRAINING, "more": MARKED}} for mode in ("snps", "indels")}
+LABELLED, MORE = {"vcf": "known.vcf", "training": True, "calibration": True}, {"vcf": "other.vcf", "training": True}
+VETS = {mode: {"resources": {"best": LABELLED, "more": MORE}} for mode in ("snps", "indels")}
 
 # what is run, by the differences from the defaults
 ROUTES = {
@@ -36,6 +38,7 @@ ROUTES = {
     "cram": {"bam_input": "remap"},
     "decoy": {},  # a contig that is not called
     "joint": {"calling": "joint", "filter": "vqsr", "vqsr": VQSR, "intervals": "regions.bed", "reblock": True},
+    "vets": {"filter": "vets", "vets": VETS},
     "gatk3": {
         "gatk": "gatk3",
         "gatk3_jar": "3.jar",
@@ -113,6 +116,18 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         # a tranche that the model has already
         "vqsr.indels.sensitivity": (99.9, {"recalibrate_interval"}),
     },
+    "vets": {
+        "filter": ("hard", {"hard_filter"}),
+        "vets.snps.resources": ({"best": LABELLED}, {"extract_variant_annotations"}),
+        "vets.indels.resources": ({"best": LABELLED}, {"extract_variant_annotations"}),
+        "vets.snps.resources.more.vcf": ("another.vcf", {"indexed_vcf"}),
+        "vets.snps.resources.more.training": (False, {"extract_variant_annotations"}),
+        "vets.indels.resources.more.calibration": (True, {"extract_variant_annotations"}),
+        "vets.snps.annotations": (["QD", "FS"], {"extract_variant_annotations"}),
+        "vets.indels.annotations": (["QD", "FS"], {"extract_variant_annotations"}),
+        "vets.snps.sensitivity": (99.7, {"score_variant_annotations"}),
+        "vets.indels.sensitivity": (99.9, {"score_variant_annotations"}),
+    },
     "gatk3": {
         "gatk3_java": ("jvm/another java 8", set()),
         "gatk3_jar": ("3.8.jar", {"realigner_targets"}),
@@ -166,6 +181,7 @@ UNUSED = {
         "bam_input": "remap",
         "cram_reference": "other.fa",  # no unit is CRAM
         "vqsr.snps.sensitivity": 90,
+        "vets.snps.sensitivity": 90,
         "aligner": "tophat2",
         "strandedness": "fr-firststrand",
     },

@@ -167,7 +167,13 @@ def test_good_inputs_have_no_errors(project):
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({"filter": "vqrs"}, "filter: 'vqrs' is not one of vqsr, hard, none; did you mean vqsr?"),
+        ({"filter": "vqrs"}, "filter: 'vqrs' is not one of vqsr, vets, hard, none; did you mean vqsr?"),
+        ({"vets": {"snps": {"resources": {"a": {}}}}}, "vets.snps.resources.a.vcf: missing"),
+        (
+            {"vets": {"indels": {"resources": {"a": {"vcf": "a", "truth": True}}}}},
+            "vets.indels.resources.a.truth: unknown key; known are vcf, training, calibration",
+        ),
+        ({"vets": {"snps": {"sensitivity": 0}}}, "vets.snps.sensitivity: 0 is less than or equal to the minimum of 0"),
         ({"gatk": "freebayes"}, "gatk: 'freebayes' is not one of gatk4, gatk3"),
         ({"known_sitez": []}, "known_sitez: unknown key; did you mean known_sites?"),
         ({"known_sites": "dbsnp.vcf"}, "known_sites: expected list, got 'dbsnp.vcf'"),
@@ -321,6 +327,18 @@ def test_vqsr_needs_training_and_truth(project):
     ]
 
 
+def test_vets_needs_training_and_calibration_and_gatk_4(project):
+    best = {"resources": {"mills": {"vcf": "dbsnp.vcf", "training": True, "calibration": True}}}
+    one = {"resources": {"mills": {"vcf": "dbsnp.vcf", "training": True}}}
+    assert project.errors(filter="vets", vets={"indels": best, "snps": best}) == []
+    assert project.errors(filter="vets", vets={"indels": one, "snps": best}) == [
+        "config: vets.indels.resources: filter vets needs one with calibration: true; or set filter: hard"
+    ]
+    assert project.errors(filter="vets", vets={"indels": best, "snps": best}, gatk="gatk3") == [
+        "config: filter: GATK 3 has no VETS: set gatk: gatk4, or filter: vqsr"
+    ]
+
+
 def test_vqsr_is_fitted_as_genomes_are_and_depth_of_targets_is_warned_of(project):
     """The default is what GATK's production pipelines have; a model without DP is nobody's business."""
     best = {"resources": {"best": {"vcf": "dbsnp.vcf", "training": True, "truth": True, "prior": 12}}}
@@ -339,6 +357,9 @@ def test_vqsr_is_fitted_as_genomes_are_and_depth_of_targets_is_warned_of(project
     assert warning.startswith("config: annotations of vqsr.snps and vqsr.indels hold DP: ")
     without = {kind: best | {"annotations": ["QD", "FS"]} for kind in ("snps", "indels")}
     assert fitted(vqsr=without)[1] == fitted(filter="hard", vqsr={})[1] == []
+    forest = {"resources": {"best": {"vcf": "dbsnp.vcf", "training": True, "calibration": True}}}
+    (warning,) = fitted(filter="vets", vets={"snps": forest, "indels": forest | {"annotations": ["QD"]}})[1]
+    assert warning.startswith("config: annotations of vets.snps hold DP: ")
 
 
 # --- tables ---
@@ -1119,6 +1140,10 @@ def test_only_the_files_of_the_chosen_route_are_checked(project):
     assert project.errors(vqsr=vqsr, filter="hard") == []
     assert project.errors(vqsr=vqsr, filter="vqsr") == [
         f"config: vqsr.{kind}.resources.hapmap.vcf hapmap.vcf does not exist" for kind in ("snps", "indels")
+    ]
+    labelled = {"resources": {"omni": {"vcf": "omni.vcf", "training": True, "calibration": True}}}
+    assert project.errors(vqsr=vqsr, filter="vets", vets={"snps": labelled, "indels": labelled}) == [
+        f"config: vets.{kind}.resources.omni.vcf omni.vcf does not exist" for kind in ("snps", "indels")
     ]
 
 

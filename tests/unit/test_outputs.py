@@ -33,6 +33,7 @@ QualityScore  Count
 
 """
 TRANCHES = "# Variant quality score tranches file\n# Version number 5\na,b,c\n90.00,1,2\n99.00,3,4\n"
+HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(32)  # up to where its superblock, of version 0, says the end of the file
 
 
 def block(data: bytes) -> bytes:
@@ -73,6 +74,8 @@ WHOLE = {
     "x.png": b"\x89PNG" + bytes(40) + outputs.PNG_END,
     "x.pdf": b"%PDF-1.4\n" + bytes(40) + b"%%EOF\n",
     "x.txt": b"SN\treads:\t5\n",
+    "x.annot.hdf5": HDF5 + struct.pack("<Q", 400) + bytes(352),
+    "x.scorer.pkl": b"\x80\x04\x95" + bytes(100) + b"R.",
 }
 MAY_BE_EMPTY = {"x.intervals", "x.gtf"}
 

@@ -33,7 +33,7 @@ def test_defaults_are_valid_and_complete():
     complete = tables.with_defaults(MINIMAL, CONFIG)
     assert tables.config_errors(complete, CONFIG) == []
     assert set(complete) == set(CONFIG["properties"])
-    assert complete["vqsr"]["indels"]["sensitivity"] == 99.0
+    assert complete["vqsr"]["indels"]["sensitivity"] == complete["vets"]["indels"]["sensitivity"] == 99.0
 
 
 def test_defaults_are_those_that_snakemake_fills_in():

@@ -28,7 +28,7 @@ PYTHON = """\
 case "$*" in
     *sys.executable*) echo "$0" ;;
     --version) echo Python 3.11.9 ;;
-    '-m venv --clear .venv') rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
+    '-m venv --clear '*) rm -rf "$4"; mkdir -p "$4/bin"; cp "$0" "$4/bin/python" ;;
     '-m pip install'*)
         echo "pip $*" >>"$CALLS"
         [ -z "$PIP_FAILS" ] || { echo "ERROR: $PIP_FAILS"; exit 1; } ;;
@@ -99,6 +99,7 @@ esac
 DPKG = """[ "$(printf '%s\\n' "$4" "$2" | sort -V | head -n 1)" = "$4" ]"""
 
 
+OF_VETS = "envs/vets/requirements.lock"
 PROJECTS = ("pyproject.toml", "scripts/snakemake-executor-plugin-pinned/pyproject.toml")
 
 
@@ -114,7 +115,7 @@ class Machine:
         for made in (self.bin, self.spare, self.sbin, self.clone / "envs/gatk", self.clone / "scripts/gpd/machines"):
             made.mkdir(parents=True)
         shutil.copytree(ROOT / "scripts/setup", self.clone / "scripts/setup")
-        for name in ("workflow/tools.tsv", "envs/gatk/pom.xml", "requirements.lock", *PROJECTS):
+        for name in ("workflow/tools.tsv", "envs/gatk/pom.xml", OF_VETS, "requirements.lock", *PROJECTS):
             (self.clone / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.clone / name)
         for name in COREUTILS.split():
@@ -452,9 +453,29 @@ def test_packages_that_do_not_install(machine):
     machine.add_tools()
     done = machine.setup(PIP_FAILS="hashes do not match")
     assert done.returncode == 1
-    assert done.stderr.startswith("set-up: python: ERROR: hashes do not match (all of it: ")
+    assert "set-up: python: ERROR: hashes do not match (all of it: " in done.stderr
     assert not (machine.clone / ".venv/.packages").exists()
     assert machine.setup().returncode == 0
+
+
+def test_the_python_of_vets_is_made_once_and_linked(machine):
+    machine.add_tools()
+    assert "packages into .tools/vets" in machine.setup().stdout
+    assert (machine.clone / ".venv/bin/vets-python").resolve() == machine.clone / ".tools/vets/vets-python"
+    (call,) = [call for call in machine.calls() if OF_VETS in call]
+    assert "--only-binary :all: --no-deps --require-hashes" in call
+    calls = machine.calls()
+    assert machine.setup("--quiet").stdout == ""
+    assert machine.calls() == calls
+
+
+def test_set_up_goes_on_where_no_python_can_be_that_of_vets(machine):
+    machine.add_tools()
+    machine.add("python3", f'case "$*" in *"(3, 13)"*) exit 1 ;; esac\n{PYTHON}')
+    done = machine.setup()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "vets           not here: filter: vets wants Python 3.11 or 3.12, or conda" in done.stdout
+    assert not (machine.clone / ".tools/vets").exists()
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -470,7 +491,7 @@ def test_an_environment_that_is_a_link_is_refused(machine, tmp_path, there):
     why = f"{machine.clone}/.venv is a link to {other}, which set-up would empty: remove the link"
     assert done.stderr == f"set-up: python: {why}\n"
     assert [path.name for path in other.rglob("*")] == (["bin", "python"] if there else [])
-    assert [call for call in machine.calls() if call.startswith("pip")] == []
+    assert [call for call in machine.calls() if call.startswith("pip") and OF_VETS not in call] == []
 
 
 @pytest.mark.deep
@@ -573,6 +594,16 @@ def test_gatk_finds_its_jars_from_anywhere(gatk, tmp_path):
     assert options[options.index("-cp") + 1] == f"{tmp_path}/some tools/gatk/lib/*"
 
 
+def test_gatk_finds_the_python_of_vets_first_where_there_is_one(gatk, tmp_path):
+    java = tmp_path / "some tools/java"
+    java.write_text("#!/bin/sh\ncommand -v python\n")
+    assert "some tools" not in gatk("Tool").stdout
+    python = tmp_path / "some tools/vets/bin/python"
+    python.parent.mkdir(parents=True)
+    python.touch(0o755)
+    assert gatk("Tool").stdout == f"{python}\n"
+
+
 def test_gatk_starts_from_its_class_archive_where_there_is_one(gatk, tmp_path):
     assert "-XX:Shared" not in gatk("Tool").stdout
     archive = tmp_path / "some tools/gatk/classes/archive.jsa"
@@ -605,7 +636,7 @@ def test_gatk_refuses_options_that_are_none(gatk, words):
 LOCKS = {"requirements.lock": "dev", "docs/requirements.lock": "docs"}  # the extra that each of them pins
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", [*LOCKS, OF_VETS])
 def test_a_lock_names_no_place(name):
     lock = (ROOT / name).read_text()
     assert not re.search(r"://|^\s*-|index|find-links|file:|/(home|root|tmp|work)/", lock, re.MULTILINE | re.I) or [
@@ -636,6 +667,14 @@ def test_a_lock_pins_and_hashes_everything_that_is_asked_for(name, extra):
         assert version in ("", found[package])
 
 
+def test_the_python_of_vets_has_the_packages_that_are_asked_for_by_pip_and_by_conda():
+    found, asked = pinned(OF_VETS), (ROOT / "envs/vets/requirements.txt").read_text().splitlines()
+    versions = dict(line.split("==") for line in asked if not line.startswith("#"))
+    assert versions.items() <= found.items()
+    conda = yaml.safe_load((ROOT / "envs/vets.yaml").read_text())["dependencies"]
+    assert {f"{name}={version}" for name, version in versions.items()} <= {*conda}
+
+
 def test_the_documents_packages_are_those_of_the_environment_they_are_installed_into():
     ours, theirs = pinned("requirements.lock"), pinned("docs/requirements.lock")
     assert {name: version for name, version in theirs.items() if name in ours} == {
@@ -659,7 +698,7 @@ def test_every_target_sets_up_first():
 
 
 def test_no_file_of_set_up_names_a_registry():
-    names = ["Makefile", "pyproject.toml", "requirements.lock", "docs/requirements.lock", "envs/gatk/pom.xml"]
+    names = ["Makefile", "pyproject.toml", "requirements.lock", "docs/requirements.lock", "envs/gatk/pom.xml", OF_VETS]
     files = [ROOT / name for name in names]
     for path in [*files, *(found for found in (ROOT / "scripts/setup").rglob("*") if found.is_file())]:
         assert not re.search(r"https?://", path.read_text()), path
@@ -669,6 +708,7 @@ def test_scripts_are_executable():
     for name in (
         "scripts/setup/install",
         "scripts/setup/gatk",
+        "scripts/setup/vets-python",
         "scripts/setup/slurm",
         "scripts/setup/docs",
         "scripts/setup/appcds/make",

@@ -6,14 +6,14 @@ import subprocess
 import pytest
 from conftest import Cohort, tiny_cohort
 from test_gatk3_commands import gatk3_commands
-from test_plan import VQSR
+from test_plan import VETS, VQSR
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("gatk3_command")]  # several dry runs
 
 CHOICES = {
     "calling": ("per_sample", "joint"),
     "intervals": ("", "regions.bed"),
-    "filter": ("hard", "vqsr", "none"),
+    "filter": ("hard", "vqsr", "vets", "none"),
     "alignment_format": ("bam", "cram"),
     "bam_input": ("keep", "remap"),
     "gatk": ("gatk4", "gatk3"),
@@ -28,13 +28,14 @@ REFUSED = (
     {"duplicates": "samtools", "bam_input": "keep"},
     {"gatk": "gatk3", "preset": "dragen-gatk"},
     {"gatk": "gatk3", "gvcf": False},
+    {"gatk": "gatk3", "filter": "vets"},
     {"calling": "joint", "gvcf": False},
 )
 Row = dict[str, str | bool]
 CALLERS = {"haplotype_caller", "call_variants"}
 WALKS_INTERVALS = {"realigner_targets", "base_recalibrator", *CALLERS, "genotype_gvcfs"}
 WIDER = {"genomics_db_import", "genotype_interval"}
-OF_INTERVAL = {"hard_filter_interval", "sites_only", "recalibrate_interval"}
+OF_INTERVAL = {"hard_filter_interval", "sites_only", "recalibrate_interval", "score_interval"}
 GATK3_ONLY = {"-T", "-nt", "-nct", "-o", "--emitRefConfidence", "-knownSites", "--filterName", "--maxGaussians"}
 
 
@@ -69,7 +70,7 @@ def cohort(tmp_path_factory: pytest.TempPathFactory) -> Cohort:
     (folder / "regions.bed").write_text("chr1\t100\t900\nchr1\t1200\t1900\n")
     (folder / "ploidy.bed").write_text("chr1\t0\t500\t1\n")
     (folder / "indels.vcf").write_bytes((folder / "known.vcf").read_bytes())
-    made.config |= {"known_indels": ["indels.vcf"], "vqsr": VQSR}
+    made.config |= {"known_indels": ["indels.vcf"], "vqsr": VQSR, "vets": VETS}
     return made
 
 
@@ -85,7 +86,7 @@ def test_choices_go_together(cohort: Cohort, row: Row) -> None:
         old = words[0] == "gatk3"
         assert old == bool(GATK3_ONLY & set(words)), words
         assert old != bool({"--tmp-dir", "-O"} & set(words)), words
-        walks = "GatherBQSRReports" not in words
+        walks = not {"GatherBQSRReports", "TrainVariantAnnotationsModel"} & set(words)
         assert values_of(words, "-L") == (expected_intervals(rule, row, words) if walks else []), words
         assert ("--ploidy-regions" in words) == (rule in CALLERS and bool(row["ploidy_regions"])), words
         dragen = rule in CALLERS and row["preset"] == "dragen-gatk"
@@ -98,7 +99,7 @@ def test_choices_go_together(cohort: Cohort, row: Row) -> None:
 
 
 def expected_intervals(rule: str, row: Row, words: list[str]) -> list[str]:
-    """ApplyVQSR has what an interval's first walk left."""
+    """ApplyVQSR and ScoreVariantAnnotations have what an interval's first walk left."""
     if rule in WIDER or (rule in OF_INTERVAL and "VariantFiltration" in words):
         return [f"results/reference/intervals/1of1{'.wide' if rule in WIDER else ''}.bed"]
     return [row["intervals"]] if row["intervals"] and rule in WALKS_INTERVALS else []

@@ -19,7 +19,7 @@ from conftest import (
     tiny_cohort,
     write_fastq,
 )
-from test_plan import VQSR
+from test_plan import VETS, VQSR
 
 from gpd.sizing import rehearsal
 
@@ -75,7 +75,11 @@ def test_a_resource_by_its_earlier_name_is_refused(single, old, new):
     assert f"set-resources: haplotype_caller: {old} is called {new} now: rename it" in ran.lines
 
 
-OTHER_STEPS = [{"calling": "joint"}, {"filter": "vqsr", "vqsr": VQSR}]
+OTHER_STEPS = [
+    {"calling": "joint"},
+    {"filter": "vqsr", "vqsr": VQSR},
+    {"preset": "dragen-gatk", "gvcf": False, "bqsr": "gatk", "filter": "vets", "vets": VETS},
+]
 BASES_A_BYTE = 0.45  # of plain reads, as runtimes.py has it
 
 
@@ -93,7 +97,8 @@ def grown(cohort: Cohort, megabases: float) -> None:
 def test_jvms_have_the_first_compiler_alone_for_short_walks_and_the_second_alone_for_long_ones(single, config):
     single.config |= config
     short = java_options(single)
-    assert {"base_recalibrator", "base_recalibration", "haplotype_caller"} < set(short)
+    assert {"base_recalibrator", "base_recalibration"} < set(short)
+    assert {"haplotype_caller", "call_variants"} & set(short)
     assert all(re.fullmatch(rf"-Xmx\d+m -XX:\+UseSerialGC {C1}", text) for texts in short.values() for text in texts)
     grown(single, 3000)
     assert java_options(single) == {rule: {text.replace(C1, C2) for text in texts} for rule, texts in short.items()}

@@ -4,13 +4,14 @@ import shutil
 
 import pytest
 from conftest import ROOT, Cohort, snakemake
-from test_plan import VQSR
+from test_plan import VETS, VQSR
 
 pytestmark = pytest.mark.usefixtures("gatk3_command")
 
 ROUTES = {
     "gatk4": {},
     "gatk4-joint-vqsr-cram": {"calling": "joint", "filter": "vqsr", "vqsr": VQSR, "alignment_format": "cram"},
+    "gatk4-vets": {"filter": "vets", "vets": VETS},
     "gatk3-nine-step": {"gatk": "gatk3", "realigner": "gatk3", "filter": "vqsr", "vqsr": VQSR},
 }
 

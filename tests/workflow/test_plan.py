@@ -24,6 +24,8 @@ VQSR = {
         "resources": {"mills": {"vcf": "known.vcf", "known": False, "training": True, "truth": True, "prior": 12}}
     },
 }
+LABELLED = {"resources": {"best": {"vcf": "known.vcf", "training": True, "calibration": True}}}
+VETS = {"snps": LABELLED, "indels": LABELLED}
 
 ANNOTATION = "2000 1 11\n0 chr1 (null)\n0 2000 0\n"  # of an index of the cohort's reference
 
@@ -88,6 +90,30 @@ def test_vqsr_models_snps_and_indels_of_each_call_set(cohort):
     assert jobs["variant_recalibration"] == 4
     assert jobs["apply_variant_recalibration"] == 2
     assert "hard_filter" not in jobs
+
+
+def test_vets_models_snps_and_indels_of_each_call_set(cohort):
+    jobs = plan(cohort, filter="vets", vets=VETS)
+    assert jobs["extract_variant_annotations"] == jobs["train_variant_annotations"] == 4
+    assert jobs["score_variant_annotations"] == 2
+    assert jobs["indexed_vcf"] == 1, "known sites are the training set, too"
+    assert not {"hard_filter", "variant_recalibration"} & set(jobs)
+
+
+@pytest.mark.deep
+def test_vets_of_a_joint_call_set_learns_of_its_sites_alone_and_scores_by_interval(cohort):
+    cohort.config |= {"calling": "joint", "filter": "vets", "vets": VETS, "joint_intervals": 2}
+    ran = cohort.snakemake("--dry-run", "--printshellcmds")
+    jobs, text = planned_jobs(ran), ran.output
+    assert jobs["sites_only"] == jobs["score_interval"] == jobs["train_variant_annotations"] == 2
+    assert jobs["gather_sites"] == jobs["gather_scores"] == 1
+    assert "score_variant_annotations" not in jobs
+    assert "ExtractVariantAnnotations -R results/reference/genome.fa -V results/sites_only/cohort.vcf.gz" in text
+    assert "--resource:best,training=true,calibration=true results/reference/vcf/known_sites_1.vcf.gz" in text
+    assert "--model-prefix results/train_variant_annotations/cohort" in text
+    kept = {"snp": "0.995", "indel": "0.99"}
+    for kind, share in kept.items():
+        assert text.count(f"--{kind}-calibration-sensitivity-threshold {share} --model-prefix") == 2
 
 
 @pytest.mark.deep

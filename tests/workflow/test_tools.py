@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Cohort, tiny_cohort
+from test_plan import VETS
 from tuxedo_cohort import tiny_experiment
 
 pytestmark = pytest.mark.e2e  # real commands around the one that is bad
@@ -57,6 +58,18 @@ def test_a_missing_tophat2_is_said_before_any_index_is_made(tmp_path: Path) -> N
     assert ran.exit_code == 1
     assert "tophat2 is not on the PATH: snakemake --sdm conda (envs/tophat.yaml)" in ran.lines
     assert not list((tmp_path / "logs").rglob("*.log"))
+
+
+def test_the_python_of_vets_is_asked_for_its_packages_before_any_job(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    cohort = tiny_cohort(tmp_path, samples=["S1"], lanes=1)
+    cohort.config |= {"filter": "vets", "vets": VETS}
+    text = "echo \"ModuleNotFoundError: No module named 'sklearn'\"; exit 1"
+    folder = tmp_path_factory.mktemp("bin")
+    lines = printed(cohort, folder, "vets-python", text, "results/score_variant_annotations/S1.vcf.gz")
+    fault = "does not run (exit status 1: ModuleNotFoundError: No module named 'sklearn')"
+    assert f"{folder}/vets-python {fault}: make setup, or snakemake --sdm conda (envs/vets.yaml)" in lines
 
 
 def test_a_plan_needs_no_tool(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

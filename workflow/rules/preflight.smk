@@ -81,12 +81,19 @@ def missing_tools(planned):
     if not workflow.local_exec:
         return []
     tools = load(source("checks/tools.py"))
-    texts = [(rule.shellcmd or "").replace("{params.bwa}", config["mapper"]) for rule in {job.rule for job in planned}]
+    texts = [called_by(rule) for rule in {job.rule for job in planned}]
     table = tools.read_table(workflow.source_path("../tools.tsv"))
     rows = [row for row in table if config["pipeline"] in row["needed_by"]]
     if workflow.deployment_settings.deployment_method:
         rows = [row for row in rows if row["conda"] == "-"]
     return tools.errors(tools.called(rows, texts))
+
+
+def called_by(rule):
+    """The text of a rule's command, with the mapper's name, and with the Python that GATK starts for isolation forests."""
+    text = (rule.shellcmd or "").replace("{params.bwa}", config["mapper"])
+    forests = any(walker in text for walker in ("TrainVariantAnnotationsModel", "ScoreVariantAnnotations"))
+    return f"{text}\nvets-python -c" if forests else text
 
 
 onstart:

@@ -57,7 +57,7 @@ def settings(source: Source, dictionary: Path) -> Settings:
         reference_digest=digests.reference_digest(dictionary),
         preset=source.config["preset"] if source.config["pipeline"] == GERMLINE.name else None,
         gpd_version=version("gpd"),
-        tools=tool_versions(f"{source.config['pipeline']}-{source.config['mapper']}"),
+        tools=tool_versions(*(f"{source.config['pipeline']}-{source.config[key]}" for key in ("mapper", "filter"))),
         environment=variables(os.environ),
     )
 
@@ -80,9 +80,10 @@ def variables(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def tool_versions(pipeline: str) -> dict[str, str | None]:
-    """The version that each tool of a pipeline, such as germline-bwa-mem2, says it has; None where it is not here."""
-    needed = tools.needed(tools.read_table(), pipeline)
+def tool_versions(*pipelines: str) -> dict[str, str | None]:
+    """The version that each tool of pipelines, such as germline-bwa-mem2, says it has; None where it is not here."""
+    table = tools.read_table()
+    needed = dict.fromkeys(tool for pipeline in pipelines for tool in tools.needed(table, pipeline))
     found = {tool.command: tools.examine(tool).version or None for tool in needed}
     return found | {"java": _java()} if "gatk" in found else found
 

@@ -73,12 +73,14 @@ def daily_of(pipeline: str, table: Iterable[RunRow | ConfigurationRow]) -> str:
 
 
 def step_numbers(pipeline: str, ran: Iterable[str]) -> dict[str, str]:
-    """Number the steps of a pipeline; what stands in another's place has a letter. Of a workflow that is not ours the
-    steps are those that ran."""
+    """Number the steps of a pipeline; what stands in another's place has its first letter.
+
+    Of a workflow that is not ours the steps are those that ran.
+    """
     steps = PIPELINES[pipeline].steps or tuple(dict.fromkeys(ran))
     named = [step for step in steps if step not in ALTERNATIVES or pipeline not in PIPELINES]
     numbers = {step: str(at) for at, step in enumerate(named, 1)}
-    return {step: numbers.get(step, "h") for step in steps}
+    return {step: numbers.get(step, step[0]) for step in steps}
 
 
 def steps_in(curve_key: CurveKey, summary: Iterable[SummaryRow]) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from matplotlib.patches import Patch
 
 # Okabe and Ito's palette (Color Universal Design, 2008) and a grey: told apart by the colour-blind too. Those that
-# run longest are furthest apart; hard filters stand in for the recalibration of variants and are hatched besides.
+# run longest are furthest apart; what stands in for the recalibration of variants is hatched besides.
 STEP_LOOKS: Mapping[str, tuple[str, str]] = {
     "map_and_sort": ("#0072B2", ""),
     "mark_duplicates": ("#56B4E9", ""),
@@ -17,6 +17,8 @@ STEP_LOOKS: Mapping[str, tuple[str, str]] = {
     "hard_filter": ("#CC79A7", "////"),
     "variant_recalibration": ("#CC79A7", ""),
     "apply_variant_recalibration": ("#D55E00", ""),
+    "train_variant_annotations": ("#CC79A7", "...."),
+    "score_variant_annotations": ("#D55E00", "...."),
     "align": ("#0072B2", ""),
     "assemble": ("#56B4E9", ""),
     "merge": ("#999999", ""),

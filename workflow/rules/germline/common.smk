@@ -7,7 +7,15 @@ GATK_MODE = {"snps": "SNP", "indels": "INDEL"}
 N_FREE, CALLED = "results/reference/n_free_intervals.bed", "results/reference/called_intervals.bed"
 CALLED_CONTIGS = "results/reference/called_contigs.bed"
 genotyped_by = "genotype_gvcfs" if config["gvcf"] else "call_variants"  # the rule that makes the calls before filters
-FINAL_CALLS = {"vqsr": "apply_variant_recalibration", "hard": "hard_filter", "none": genotyped_by}
+FINAL_CALLS = {
+    "vqsr": "apply_variant_recalibration",
+    "vets": "score_variant_annotations",
+    "hard": "hard_filter",
+    "none": genotyped_by,
+}
+MODEL = "vets" if config["filter"] == "vets" else "vqsr"  # whose training sets there are
+# the step that fits it
+modelled_by = {"vqsr": "variant_recalibration", "vets": "train_variant_annotations"}[MODEL]
 
 callsets = ["cohort"] if config["calling"] == "joint" else samples
 recalibrates = config["bqsr"] != "none"
@@ -23,6 +31,7 @@ wildcard_constraints:
     callset=NAME,
     role=NAME,
     mode="snps|indels",
+    kind="snp|indel",
     interval=r"\d+of\d+",
 
 
@@ -57,8 +66,8 @@ str_model = ["results/calibrate_dragstr_model/{sample}.txt"] if config["dragen_m
 DRAGEN_MODE = "--dragen-mode --dragstr-params-path {input.str_model:q} " if config["dragen_mode"] else ""
 training = {
     mode: {
-        name: indexed(f"vqsr_{mode}_{name}", entry["vcf"], ("known_", "dbsnp"))
-        for name, entry in config["vqsr"][mode]["resources"].items()
+        name: indexed(f"{MODEL}_{mode}_{name}", entry["vcf"], ("known_", "dbsnp"))
+        for name, entry in config[MODEL][mode]["resources"].items()
     }
     for mode in GATK_MODE
 }
@@ -164,6 +173,16 @@ def models(callset="{callset}"):
     }
 
 
+def forests(callset="{callset}"):
+    """What VETS has learnt of SNPs and of indels."""
+    files = {"scorer": "scorer.pkl", "calibration": "calibrationScores.hdf5"}
+    return {
+        f"{kind}_{name}": f"results/train_variant_annotations/{callset}.{kind}.{ending}"
+        for kind in ("snp", "indel")
+        for name, ending in files.items()
+    }
+
+
 @functools.cache
 def memory_mb():
     """Memory for jobs on this machine: the limit of --resources, else all that there is."""
@@ -177,13 +196,13 @@ def depth_mb(wildcards):
 
 
 @functools.cache
-def vqsr_mb():
-    """Memory for VQSR, of which four fifths are Java's; it holds all sites of a call set."""
+def model_mb():
+    """Memory for VQSR, of which four fifths are Java's, and for VETS, which was not measured: they hold all sites of a call set."""
     members = len(samples) if config["calling"] == "joint" else 1
     return max(8000, load(source("intervals/joint_calling.py")).sites_mb(called_bases(), members) * 5 // 4)
 
 
-def vqsr_resources(wildcards):
+def training_sets(wildcards):
     files = training[wildcards.mode]
     return {"resources": list(files.values()), "resource_indexes": [f"{vcf}.tbi" for vcf in files.values()]}
 
@@ -199,7 +218,7 @@ def cohort_results():
 def preparations():
     """What is made of the reference and its resources, whatever the samples."""
     index = checked if config["reference"]["bwa_index"] else bwa_files
-    sets = training.values() if config["filter"] == "vqsr" else []
+    sets = training.values() if config["filter"] == MODEL else []
     own = [*filter(None, [dbsnp]), *COMMON_SITES]
     ready = [*known_sites, *own, *(vcf for files in sets for vcf in files.values())]
     return [
@@ -339,14 +358,14 @@ def of_targets():
 checks_sex = isinstance(config["ploidy_regions"], dict) and not of_targets()
 
 
-def resource_arguments(flag):
-    """VQSR's training sets: flag:name,known=..,training=..,truth=..,prior=.. file."""
+def resource_arguments(flag, *traits):
+    """The training sets of VQSR or VETS: flag:name,training=..,.. file."""
 
     def arguments(wildcards, input):
         words = []
-        for (name, entry), vcf in zip(config["vqsr"][wildcards.mode]["resources"].items(), input.resources):
-            traits = (f"{trait}={str(entry[trait]).lower()}" for trait in ("known", "training", "truth", "prior"))
-            words += [f"{flag}:{name},{','.join(traits)}", shlex.quote(str(vcf))]
+        for (name, entry), vcf in zip(config[MODEL][wildcards.mode]["resources"].items(), input.resources):
+            values = (f"{trait}={str(entry[trait]).lower()}" for trait in traits)
+            words += [f"{flag}:{name},{','.join(values)}", shlex.quote(str(vcf))]
         return " ".join(words)
 
     return arguments
@@ -362,6 +381,21 @@ def gaussians(wildcards):
     """How many Gaussians VQSR tries: as many as the config allows, then ever fewer."""
     most = config["vqsr"][wildcards.mode]["max_gaussians"]
     return " ".join(map(str, [most, *(fewer for fewer in (4, 2, 1) if fewer < most)]))
+
+
+def scored():
+    """Parameters of ScoreVariantAnnotations: where the forests are, and for SNPs and indels what is looked at and kept."""
+
+    def arguments(kind):
+        own = config["vets"][f"{kind}s"]
+        kept = f"--{kind}-calibration-sensitivity-threshold {round(own['sensitivity'] / 100, 6)}"
+        return f"--mode {kind.upper()} --model-backend PYTHON_IFOREST {repeat('-A', own['annotations'])} {kept}"
+
+    return {
+        "forests": lambda wildcards, input: input.snp_scorer.removesuffix(".snp.scorer.pkl"),
+        "snps": arguments("snp"),
+        "indels": arguments("indel"),
+    }
 
 
 def filter_arguments():

@@ -1,13 +1,13 @@
-# What VQSR sees of a joint call set: its sites without genotypes, for models need no more, and a cohort's genotypes are nearly
+# What models see of a joint call set: its sites without genotypes, for they need no more, and a cohort's genotypes are nearly
 # all of its call set. Sites where more samples are heterozygous than chance allows, as where reads of two loci are mapped
-# to one, are marked, and VQSR passes over them. Single samples have no such filter: one alone shows no excess.
+# to one, are marked, and VQSR and VETS pass over them. Single samples have no such filter: one alone shows no excess.
 
 # 54.69 as in the Broad Institute's pipelines: a p-value of 3.4e-6 on the Phred scale
 EXCESS_HET = "--filter-name ExcessHet --filter-expression 'ExcessHet > 54.69'"
 
 
 rule sites_only:
-    """Sites without genotypes of an interval, for VQSR; excess heterozygosity is marked."""
+    """Sites without genotypes of an interval, for VQSR and VETS; excess heterozygosity is marked."""
     input:
         **reference,
         **calls_of("genotype_gvcfs", "cohort"),
@@ -21,7 +21,7 @@ rule sites_only:
     threads: 1
     resources:
         mem_mb=4000,
-        pinned_step="variant_recalibration",
+        pinned_step=modelled_by,
     params:
         java=java("VariantFiltration"),
         excess_het=EXCESS_HET,
@@ -42,4 +42,4 @@ use rule gather_genotypes as gather_sites with:
         "logs/gather_sites/cohort.log",
     resources:
         mem_mb=1000,
-        pinned_step="variant_recalibration",
+        pinned_step=modelled_by,

@@ -4,7 +4,7 @@
 rule variant_recalibration:
     """GATK VariantRecalibrator, with `filter: vqsr`: models of SNPs and of indels, and their tranches."""
     input:
-        unpack(vqsr_resources),
+        unpack(training_sets),
         **reference,
         **calls_of("sites_only" if joint else genotyped_by),
     output:
@@ -17,11 +17,11 @@ rule variant_recalibration:
         f"../../../envs/{config['gatk']}.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards: vqsr_mb(),
+        mem_mb=lambda wildcards: model_mb(),
     params:
         **started("VariantRecalibrator"),
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
-        resources=resource_arguments(by_gatk("--resource", "-resource")),
+        resources=resource_arguments(by_gatk("--resource", "-resource"), "known", "training", "truth", "prior"),
         resource_settings=lambda wildcards: config["vqsr"][wildcards.mode]["resources"],
         annotations=lambda wildcards: repeat("-an", config["vqsr"][wildcards.mode]["annotations"]),
         tranches=tranches,

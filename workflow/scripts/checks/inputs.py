@@ -563,10 +563,15 @@ def unjudged_sex(config: dict, contigs: Contigs, sex_contigs: Callable[[Iterable
     )
 
 
+def models(config: dict) -> dict[str, dict]:
+    """Of SNPs and of indels, where the filter has models of variants."""
+    return config[config["filter"]] if config["filter"] in ("vqsr", "vets") else {}
+
+
 def depth_warnings(config: dict) -> list[str]:
-    """What depth tells VQSR's models where targets alone were sequenced; that they were, only the user knows."""
-    fitted = [f"vqsr.{kind}" for kind, model in config["vqsr"].items() if "DP" in model["annotations"]]
-    if config["filter"] != "vqsr" or not config["intervals"] or not fitted:
+    """What depth tells models of variants where targets alone were sequenced; that they were, only the user knows."""
+    fitted = [f"{config['filter']}.{kind}" for kind, model in models(config).items() if "DP" in model["annotations"]]
+    if not config["intervals"] or not fitted:
         return []
     return [
         f"config: annotations of {' and '.join(fitted)} hold DP: where intervals are the targets of an exome or panel, "
@@ -653,8 +658,9 @@ def vcf_errors(config: dict, contigs: Contigs, warn: Callable[[str], object] = s
     single = {key: config[key] for key in ("dbsnp", "common_sites")}
     single["qc.known_genotypes"] = config["qc"]["known_genotypes"]
     named += [(key, path) for key, path in single.items() if path]
-    for kind, model in config["vqsr"].items() if config["filter"] == "vqsr" else ():
-        named += [(f"vqsr.{kind}.resources.{name}.vcf", each["vcf"]) for name, each in model["resources"].items()]
+    for kind, model in models(config).items():
+        where = f"{config['filter']}.{kind}.resources"
+        named += [(f"{where}.{name}.vcf", each["vcf"]) for name, each in model["resources"].items()]
     errors = []
     for key, path in named:
         try:

@@ -46,6 +46,7 @@ MOST_SHOWN = 200  # characters of a value in an error
 MOST_HINTS = 20
 LONGEST_LINE = 10_000
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+ROLES = {"vqsr": ("training", "truth"), "vets": ("training", "calibration")}  # that a filter's sets must have
 GIVEN = "the workflow gives this argument itself"
 # arguments of bwa, of TopHat, and of GATK 4 and 3 that are refused, by the reason
 REFUSED = {
@@ -221,16 +222,23 @@ def _contradictions(config: dict) -> Iterator[str]:
         yield "interval_padding: there are no intervals to extend: name them, or leave interval_padding out"
     if config["ploidy_regions"] and config["gatk"] == "gatk3":
         yield "ploidy_regions: GATK 3 knows no regions of other ploidy: set gatk: gatk4, or leave ploidy_regions out"
-    if config["filter"] == "vqsr":
-        for kind, model in config["vqsr"].items():
-            for role in ("training", "truth"):
-                if not any(resource[role] for resource in model["resources"].values()):
-                    where = f"vqsr.{kind}.resources"
-                    yield f"{where}: filter vqsr needs one with {role}: true; or set filter: hard"
+    if config["filter"] in ROLES:
+        yield from _without_sets(config)
     if config["filter"] == "hard":
         for kind, filters in config["hard_filters"].items():
             if not filters:
                 yield f"hard_filters.{kind}: filter hard needs at least one expression; or set filter: none"
+
+
+def _without_sets(config: dict) -> Iterator[str]:
+    """Lines about what the model of variants lacks."""
+    name = config["filter"]
+    if name == "vets" and config["gatk"] == "gatk3":
+        yield "filter: GATK 3 has no VETS: set gatk: gatk4, or filter: vqsr"
+    for kind, model in config[name].items():
+        for role in ROLES[name]:
+            if not any(resource[role] for resource in model["resources"].values()):
+                yield f"{name}.{kind}.resources: filter {name} needs one with {role}: true; or set filter: hard"
 
 
 def _without_gvcfs(config: dict) -> Iterator[str]:

@@ -18,7 +18,7 @@ PNG_END = bytes.fromhex("0000000049454e44ae426082")
 LINES = (".table", ".recal", ".tranches", ".vcf", ".intervals", ".bed", ".gtf", ".diff", "_tracking", ".info", ".fpkm")
 LINES += (".txt", ".tsv", ".dict", ".fai", ".alt", ".ann", ".amb")
 ENDS = dict.fromkeys((".bam", ".vcf.gz", ".tbi"), BGZF_END) | dict.fromkeys(LINES, b"\n")
-ENDS |= {".cram": CRAM_END, ".png": PNG_END, ".pdf": b"%%EOF", ".html": b"</html>"}
+ENDS |= {".cram": CRAM_END, ".png": PNG_END, ".pdf": b"%%EOF", ".html": b"</html>", ".pkl": b"."}
 INDEXES = (".bai", ".crai", ".tbi", ".idx")
 # a sample may have nothing to realign or no transcripts, a genome no alternative contigs or introns
 MAY_BE_EMPTY = (".intervals", ".gtf", ".alt", "splice_sites.tsv", ".tdb")
@@ -85,6 +85,14 @@ def cxb(path):
     return None if other or data.endswith(no_counts) or data[-26:].startswith(one_count) else CUT
 
 
+def hdf5(path):
+    """HDF5 says at its start where it ends; GATK and h5py write version 0 of that."""
+    with open(path, "rb") as file:
+        head = file.read(48)
+    (end,) = struct.unpack_from("<Q", head, 40)
+    return None if head[8] or os.path.getsize(path) >= end else CUT
+
+
 def json_text(path):
     import json
 
@@ -97,7 +105,7 @@ def gzipped(path):
     gzip.decompress(read(path))
 
 
-CHECKS = {".table": gatk_report, ".bwt": bwt, ".fai": fai, ".cxb": cxb}
+CHECKS = {".table": gatk_report, ".bwt": bwt, ".fai": fai, ".cxb": cxb, ".hdf5": hdf5}
 CHECKS |= {".json": json_text, ".crai": gzipped, ".tdb.gz": gzipped}
 
 
