@@ -1,6 +1,8 @@
 """How many minutes a job asks for: the arithmetic, and that the table holds what published results say."""
 
 import csv
+import gzip
+import random
 from collections.abc import Iterator
 
 import pytest
@@ -65,3 +67,22 @@ def test_bases_are_guessed_by_the_size_of_files(tmp_path):
     assert unit(fq1="a.fq.gz", fq2="b.fq") == pytest.approx(2450)
     assert unit(bam="c.cram") == pytest.approx(500)
     assert unit(fq1="not there.fq.gz") == 0
+
+
+@pytest.mark.parametrize("streams", [1, 50], ids=["gzip", "BGZF"])
+def test_what_part_of_the_guessed_bases_there_are_is_seen_at_a_files_head(tmp_path, streams):
+    rng = random.Random(1)
+    reads = [
+        f"@read{number}\n{''.join(rng.choices('ACGT', k=100))}\n+\n{''.join(rng.choices('ABCDEFGH', k=100))}\n"
+        for number in range(5000)
+    ]
+    size = len(reads) // streams
+    packed = b"".join(
+        gzip.compress("".join(reads[start : start + size]).encode()) for start in range(0, len(reads), size)
+    )
+    path = tmp_path / "a.fq.gz"
+    path.write_bytes(packed)
+    exact = 100 * len(reads) / len(packed) / runtimes.BASES_A_BYTE[".gz"]
+    assert runtimes.share_of_guessed(path) == pytest.approx(exact, rel=0.05)
+    assert exact < 0.9
+    assert runtimes.share_of_guessed(tmp_path / "a.bam") == 1

@@ -67,6 +67,8 @@ def test_the_tuxedo_pipeline_has_the_same_order(tmp_path: Path) -> None:
     assert len(samples) == 4
     assert by_step == sorted(by_step, reverse=True)
     assert of[SHARED]["merge"] > by_step[0]
+    beside = [of[sample][rule] for rule in ("samtools_stats", "read_features", "gene_counts") for sample in samples]
+    assert max(beside) < by_step[-1], "what Cuffdiff does not wait for runs beside it"
 
 
 @pytest.mark.deep

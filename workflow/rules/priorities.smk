@@ -38,6 +38,8 @@ def priority_of(number, together):
 
     def priority(wildcards):
         position = positions().get(wildcards.get("sample", wildcards.get("callset")))
+        if in_order[number].name in postponed:
+            return 0
         if position is None:
             return len(samples) ** 2 * len(in_order)
         after = max(len(samples) - position - together, 0)

@@ -1,4 +1,4 @@
-"""The cohorts of the benches: simulated ones, whose genome has contigs and gaps, and regions of real samples."""
+"""The cohorts of the benches: simulated ones, whose genome has contigs and gaps, regions of real samples; of RNA."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +37,27 @@ class Simulated:
 
     def __str__(self) -> str:
         return f"{self.name}: {counted(self.samples, 'sample')} x {self.length / 1e6:g} Mb x {self.coverage:g}x"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Samples of the demo's simulator of RNA-Seq: of two conditions, each with so many replicates."""
+
+    name: str
+    replicates: int
+    genes: int = 120
+
+    @property
+    def samples(self) -> int:
+        return 2 * self.replicates
+
+    def write(self, folder: Path, seed: int) -> Source:
+        """As Simulated.write()."""
+        demo.simulate("tuxedo", folder, seed, "--replicates", str(self.replicates), "--genes", str(self.genes))
+        return read_pool("tuxedo", Pool(str(folder), CONFIG))
+
+    def __str__(self) -> str:
+        return f"{self.name}: {counted(self.samples, 'sample')} of two conditions, {self.genes} genes"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches.cohorts import TINY, Real, Simulated
+from benches.cohorts import TINY, Experiment, Real, Simulated
 from benches.measurements import Measurement, finish, parser, show, show_machine
 from gpd.commands.run import choose_profile
 from gpd.execution import workflow
@@ -104,9 +104,10 @@ def arguments_of(description: str, of_cohorts: Mapping[str, Simulated | Real]) -
 
 def run_bench(
     arguments: argparse.Namespace,
-    of_cohorts: Mapping[str, Simulated | Real],
+    of_cohorts: Mapping[str, Simulated | Real | Experiment],
     measure: Callable[[str, Path], Iterator[Measurement]],
     outputs: Mapping[str, Sequence[str]] | None = None,
+    pipeline: str = "germline",
 ) -> int:
     """Measure each cohort of the arguments in a folder of its own; return the bench's exit code.
 
@@ -126,4 +127,4 @@ def run_bench(
         print(cohort, flush=True)
         with tempfile.TemporaryDirectory(prefix="bench-") as folder:
             holds &= show(measure(name, Path(folder)), arguments.smallest)
-    return finish(arguments, holds, outputs=outputs)
+    return finish(arguments, holds, pipeline, outputs)

@@ -19,7 +19,7 @@ rule base_recalibrator:
     threads: by_gatk(1, 32)
     resources:
         mem_mb=by_gatk(2000, gatk3_mb),
-        shard_mib=16,
+        shard_mib=10,  # to gather two tables takes 2 s
         pinned_step="base_recalibration",
     params:
         **scatter_parameters("BaseRecalibrator"),
@@ -61,7 +61,7 @@ rule base_recalibration:
     threads: by_gatk(1, 32)
     resources:
         mem_mb=by_gatk(2000, gatk3_mb),
-        shard_mib=16,
+        shard_mib=4,
     params:
         **scatter_parameters("ApplyBQSR"),
         **checks("reads/count_reads.py"),

@@ -13,9 +13,15 @@ def read_borders(path):
 BORDERS = read_borders(workflow.source_path("../../compilers.tsv"))
 
 
+@functools.cache
+def share_of_guessed():
+    """What part of their guessed bases (runtimes.py), which are rather many, the reads have: by the first file's head."""
+    return runtimes.share_of_guessed(Path(next(iter(units[samples[0]].values()))["fq1"]))
+
+
 def megabases(wildcards):
     """About how many megabases of one genome at its usual depth (USUAL_DEPTH) a job walks over."""
-    return gigabases_of(wildcards) * 1000 / USUAL_DEPTH
+    return gigabases_of(wildcards) * share_of_guessed() * 1000 / USUAL_DEPTH
 
 
 def java(walker, heap_fifths=4):

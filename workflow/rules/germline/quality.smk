@@ -35,6 +35,7 @@ measured_names = [
 # by list_files, some with names before them
 listed = {"qc": measured, "identity": genotypes, "genomics_db_import": expand(FINAL_GVCF, sample=samples)}
 listed_names = {"qc": measured_names, "genomics_db_import": samples}
+postponed = set()  # rules that go last (priorities.smk): none, so that a sample's files are gone soon
 targets = "--targets" if of_targets() else ""
 called_in = [TARGETS]
 sexual = config["qc"]["sex_contigs"]

@@ -12,6 +12,9 @@ measured_names = [*(f"{name}:{group_of[name]}" for name in samples * len(of_samp
 # by list_files, some with names before them
 listed, listed_names = {"qc": measured, "expression": COUNTS}, {"qc": measured_names}
 targets, called_in, SEX_CONTIGS, UNJUDGED_SEX = "", [], "", ""
+# Cuffdiff leaves cores idle for most of its time: what it does not wait for runs beside it, or where nothing else can
+beside_comparison = ["read_features", "gene_counts", "samtools_stats"] if compared else []
+postponed = {workflow.modifier.modify_rulename(name) for name in beside_comparison}
 
 
 rule read_features:
