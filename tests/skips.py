@@ -56,8 +56,8 @@ def pytest_terminal_summary(terminalreporter) -> None:
         return
     terminalreporter.section("skipped")
     for reason, count in reasons.most_common():
-        said = fault(reason)
-        terminalreporter.write_line(f"{count:4} {reason}{f' ({said})' if said else ''}", red=bool(said))
+        wrong = fault(reason)
+        terminalreporter.write_line(f"{count:4} {reason}{f' ({wrong})' if wrong else ''}", red=bool(wrong))
 
 
 @pytest.hookimpl(trylast=True)
