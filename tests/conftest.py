@@ -28,6 +28,8 @@ from launching import PINNED, Node
 
 from gpd.execution import configuration
 
+pytest_plugins = ["skips"]
+
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
 SHARED = ROOT.parent / "shared" / "data"

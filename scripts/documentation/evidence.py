@@ -54,15 +54,26 @@ def with_outputs(text: str, found: Mapping[str, Record]) -> str:
 
 
 def bench_page(record: Record) -> str:
-    figures = [row(figure) for figure in record["figures"]]
+    doubt = doubted(record)
+    figures = [row(figure, doubt) for figure in record["figures"]]
     source = f"docs/evidence/data/{record['bench']}.json"
     return TEMPLATES.get_template("evidence.md.jinja").render(
-        record, mark=MARK, source=source, rows=figures, escaped=escaped
+        record, mark=MARK, source=source, rows=figures, doubt=doubt, escaped=escaped
     )
 
 
-def row(figure: Record) -> dict[str, str]:
-    """A figure's median, spread and bounds."""
+def doubted(record: Record) -> str:
+    """Why figures show nothing of a tree that one can look at; empty where they do.
+
+    `commit_lost`, which no bench writes, is noted of a commit that the repository does not have.
+    """
+    if record["changed"]:
+        return "the tree had changes that are in no commit"
+    return "the commit is not in this repository" if record.get("commit_lost") else ""
+
+
+def row(figure: Record, doubt: str) -> dict[str, str]:
+    """A figure's median, spread and bounds, and whether these hold."""
     values = sorted(figure["values"])
     least, median, most = (
         f"{value:,.{figure['decimals']}f}" for value in (values[0], statistics.median(values), values[-1])
@@ -74,4 +85,27 @@ def row(figure: Record) -> dict[str, str]:
         "n": str(len(values)),
         "spread": f"{least} to {most}" if len(values) > 1 else "",
         "goal": ", ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None),
+        "verdict": verdict(figure, doubt),
     }
+
+
+def verdict(figure: Record, doubt: str) -> str:
+    """Whether a figure keeps its bounds; empty where it has none.
+
+    One run of what differs between runs shows no bound; results are the same each time.
+    """
+    least, most, values = figure["least"], figure["most"], figure["values"]
+    if least is None and most is None:
+        return ""
+    if doubt:
+        return "not shown: see above"
+    kept = [is_within(value, least, most) for value in values]
+    if not is_within(statistics.median(values), least, most):
+        return f"**does not hold** ({kept.count(True)} of {len(kept)})"
+    if len(values) == 1 and not figure["of_results"]:
+        return "not shown: one run"
+    return "holds" if all(kept) else f"holds in the median ({kept.count(True)} of {len(kept)})"
+
+
+def is_within(value: float, least: float | None, most: float | None) -> bool:
+    return (least is None or value >= least) and (most is None or value <= most)

@@ -1,6 +1,7 @@
 """Measured figures on their way into documents: the file of a bench, its page; the page of disk."""
 
 import json
+import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -20,6 +21,19 @@ from gpd.records.run_spec import CurveKey
 from gpd.tables.collect import collect
 
 
+def git(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def is_commit(name: str) -> bool:
+    return git("cat-file", "-e", f"{name}^{{commit}}").returncode == 0
+
+
+IN_HISTORY = pytest.mark.skipif(
+    git("rev-parse", "--is-shallow-repository").stdout.strip() != "false", reason="not a clone with its history"
+)
+
+
 @pytest.fixture(autouse=True)
 def no_tool_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measurements.provenance, "tool_versions", lambda pipeline: {"bwa": "0.7.17", "gatk3": None})
@@ -33,7 +47,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
     found = [Measurement("large: gain", (1.5, 1.25, 2.0), least=1.2), Measurement("time | s", (1234.5,), decimals=1)]
     path = tmp_path / "data" / "gain.json"
     assert measurements.finish(Namespace(json=path), measurements.show(found)) == 0
-    return json.loads(path.read_text()) | {"about": "What is gained.", "method": "Runs are paired."}
+    return json.loads(path.read_text()) | {"about": "What is gained.", "method": "Runs are paired.", "changed": False}
 
 
 def test_a_bench_writes_what_its_figures_depend_on(record: dict) -> None:
@@ -49,11 +63,49 @@ def test_a_bench_out_of_bounds_fails_with_a_record_and_without(tmp_path: Path) -
 
 def test_a_page_has_each_figure_with_median_n_and_spread(record: dict) -> None:
     page = evidence.bench_page(record)
-    assert "| large: gain | 1.500 | 3 | 1.250 to 2.000 | at least 1.2 |" in page
-    assert "| time \\| s | 1,234.5 | 1 |  |  |" in page
+    assert "| large: gain | 1.500 | 3 | 1.250 to 2.000 | at least 1.2 | holds |" in page
+    assert "| time \\| s | 1,234.5 | 1 |  |  |  |" in page
     assert f"`{record['commit']}`" in page and record["machine"]["cpu"] in page
     assert "| tools | bwa 0.7.17 |" in page
     assert "\n\nWhat is gained.\n\nRuns are paired.\n\n```sh\n" in page
+
+
+@pytest.mark.parametrize(
+    ("values", "of_results", "doubt", "verdict"),
+    [
+        ((1.0, 1.2, 1.9), False, "", "holds"),
+        ((0.9, 1.2, 1.9), False, "", "holds in the median (2 of 3)"),
+        ((0.8, 0.9, 1.9), False, "", "**does not hold** (1 of 3)"),
+        ((0.9,), False, "", "**does not hold** (0 of 1)"),
+        ((1.2,), False, "", "not shown: one run"),
+        ((1.2,), True, "", "holds"),
+        ((1.0, 1.2, 1.9), False, "the commit is not in this repository", "not shown: see above"),
+    ],
+)
+def test_a_bound_is_said_to_hold_or_not(values: tuple, of_results: bool, doubt: str, verdict: str) -> None:
+    figure = {"values": values, "of_results": of_results, "most": None}
+    assert evidence.verdict({**figure, "least": 1.0}, doubt) == verdict
+    assert evidence.verdict({**figure, "least": None}, doubt) == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        ({"changed": True}, "the tree had changes that are in no commit"),
+        ({"changed": False, "commit_lost": True}, "the commit is not in this repository"),
+    ],
+)
+def test_a_page_says_why_its_figures_show_nothing(record: dict, found: dict, why: str) -> None:
+    page = evidence.bench_page(record | found)
+    assert f"No bound is shown by these figures: {why}." in page
+    assert "| at least 1.2 | not shown: see above |" in page
+
+
+@IN_HISTORY
+def test_each_commit_is_in_the_repository_or_said_not_to_be() -> None:
+    found = {name: record for name, record in evidence.records().items() if not record["changed"]}
+    lost = {name for name, record in found.items() if not is_commit(record["commit"])}
+    assert lost == {name for name, record in found.items() if record.get("commit_lost")}
 
 
 def test_recorded_output_stands_between_its_marks_and_on_its_page(record: dict) -> None:

@@ -15,6 +15,8 @@ from launcher.output_lock import OutputLock
 from launcher.system import LauncherError, open_plain
 from other_users import NOBODY, as_root, as_user
 
+# of Slurm's states: a process of the job may run, or run on
+AT_WORK = ("SUSPENDED", "STOPPED", "COMPLETING", "CONFIGURING", "SIGNALING", "STAGE_OUT", "RESIZING")
 HERE = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_STEP_ID": "0"}
 JOB = secrets.token_hex(8)
 
@@ -78,7 +80,7 @@ def answer(monkeypatch, code=0, output="", complaint=""):
     [
         ((0, "RUNNING\n"), True),
         ((0, "PENDING\nRUNNING\n"), True),  # an array's tasks, where the number is the array's too
-        ((0, "SUSPENDED\n"), True),
+        *(((0, f"{state}\n"), True) for state in AT_WORK),
         ((0, "PENDING\n"), False),  # requeued: what ran is over
         ((0, ""), False),
         ((1, "", "slurm_load_jobs error: Invalid job id specified\n"), False),
@@ -129,11 +131,26 @@ def attempt(tmp_path, monkeypatch):
     )
 
 
-def no_locks(*_):
-    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+def without_locks(code):
+    """flock() as a file system answers it that has no locks."""
+
+    def flock(*_):
+        raise OSError(code, os.strerror(code))
+
+    return flock
 
 
-@pytest.mark.parametrize("flock", [fcntl.flock, no_locks], ids=["locks", "no locks"])
+LACKING = [without_locks(code) for code in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)]
+no_locks = LACKING[0]
+
+
+def test_a_lock_that_fails_otherwise_is_an_error(attempt, monkeypatch):
+    monkeypatch.setattr(output_lock.fcntl, "flock", without_locks(errno.EIO))
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        OutputLock(attempt).claim()
+
+
+@pytest.mark.parametrize("flock", [fcntl.flock, *LACKING], ids=["locks", "ENOLCK", "ENOSYS", "EOPNOTSUPP"])
 def test_the_file_says_who_is_at_work_and_goes_with_the_job(attempt, tmp_path, monkeypatch, flock):
     monkeypatch.setattr(output_lock.fcntl, "flock", flock)
     lock = OutputLock(attempt)

@@ -141,6 +141,16 @@ def test_an_index_that_is_older_than_its_file_is_found(tmp_path, index):
     assert faults(tmp_path) == {index: f"is older than {tmp_path}/x.bam"}
 
 
+def test_an_index_may_be_closed_a_little_before_its_file(tmp_path):
+    """Within a minute: clocks of file servers differ, too."""
+    write(tmp_path, {"x.bam": WHOLE["x.bam"], "x.bam.bai": b"BAI\1"})
+    written = (tmp_path / "x.bam").stat().st_mtime
+    os.utime(tmp_path / "x.bam.bai", (written - 59, written - 59))
+    assert faults(tmp_path) == {}
+    os.utime(tmp_path / "x.bam.bai", (written - 61, written - 61))
+    assert faults(tmp_path) == {"x.bam.bai": f"is older than {tmp_path}/x.bam"}
+
+
 def test_a_folder_is_as_whole_as_its_files(tmp_path):
     plots = tmp_path / "visualize"
     plots.mkdir()
