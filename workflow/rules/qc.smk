@@ -1,5 +1,10 @@
 # A verdict for each sample, and one page for all.
 
+PAGE = "results/multiqc/multiqc.html"
+opened_first |= {"page": PAGE, "samples": "results/qc/samples.tsv"}
+# by this line `gpd run` tells where they are when it ends
+say("results: " + ", ".join(f"{kind} {place(path)}" for kind, path in opened_first.items()))
+
 
 rule samtools_stats:
     """Statistics of the final alignments."""
@@ -98,7 +103,7 @@ rule multiqc:
         expanded(shown),
         files="results/multiqc/files.txt",
     output:
-        report("results/multiqc/multiqc.html", category="Quality control", caption="../report/multiqc.rst"),
+        report(PAGE, category="Quality control", caption="../report/multiqc.rst"),
     log:
         "logs/multiqc/multiqc.log",
     conda:

@@ -15,11 +15,19 @@ import yaml
 from rich.console import Console
 
 from gpd.commands import run_display
-from gpd.commands.run_display import print_lines
+from gpd.commands.run_display import LEDGER, print_lines
 from gpd.commands.run_outcome import Ran, conclude
 from gpd.commands.subcommands import Cores, terminal
 from gpd.errors import GpdError, Interrupted
-from gpd.execution import configuration, cpu_waits, incomplete_results, interruption, run_lock, workflow
+from gpd.execution import (
+    configuration,
+    cpu_waits,
+    incomplete_results,
+    interruption,
+    run_lock,
+    snakemake_log,
+    workflow,
+)
 from gpd.execution.configuration import Configuration, ConfigurationError
 from gpd.machines import launcher, tools
 from gpd.outcomes import COHORT, JOB_FAILED, failures
@@ -28,7 +36,6 @@ from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.run_spec import OwnPipeline
 from gpd.text.formats import listed
 
-LEDGER = "ledger.jsonl"
 POLICY, LEFT_OUT = "failed_samples", "leave_out"  # keys of the configuration
 DROP = ("drop", "drop_on_quality")  # values by which a cohort goes on
 CHECKS = ("quality_gate", "sex_check")  # rules beside the steps that fail for a sample: by its quality, by its sex
@@ -48,7 +55,7 @@ def command(
     cores: Cores = None,
     yes: Annotated[bool, typer.Option("--yes", help="Make again what finished samples have, too.")] = False,
 ) -> None:
-    """Run a pipeline on a cohort, and show time a step, failures and samples a day.
+    """Run a pipeline on a cohort; then show time a step, failures, verdicts on samples, and where the results are.
 
     Targets, after the pipeline: all (the default), results (without the page of statistics), prepare (indexes and
     dictionaries alone), or files. These and further options go to Snakemake, which alone does the same work.
@@ -104,6 +111,8 @@ def run(
     code = conclude(PIPELINES[pipeline], runs, samples, console)
     if any(ran.attempts for ran in runs):
         print_lines(console, run_display.verdict_lines(directory / VERDICTS))
+    if not only_asks(extra):
+        print_lines(console, run_display.result_lines(directory, snakemake_log.results(runs[-1].output)))
     return code
 
 

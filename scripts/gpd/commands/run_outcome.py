@@ -122,7 +122,7 @@ def show(
         console.print(run_display.step_table(summary))
         if whole:
             waited = disturbances.waited([one for one in attempts if one.step in steps], summary.makespan_s)
-            print_lines(console, run_display.throughput_lines(summary, waited))
+            print_lines(console, run_display.finished_lines(summary, waited))
     if failures := summary.failures if whole else failed_jobs(filter(_ended_by_itself, attempts)):
         console.print(run_display.failure_table(failures))
     if whole:

@@ -1,13 +1,14 @@
 """Snakemake's output, read: how far it is, what is planned, why it stopped. Pure: it looks at lines."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
 
 MOST_LINES = 20  # of a reason
 BEGUN = "Building DAG of jobs..."
 STATISTICS = "Job stats:"
+RESULTS = "results: "  # a line of the workflow: what is opened first, by kind, with wildcards in the paths
 AGAIN = "would be made again: "  # what finished samples have: the workflow may be told to end for it
 # rules that only collect files for others: no jobs of a pipeline
 HOUSEKEEPING = ("all", "results", "prepare", "list_files", "left_out")
@@ -28,7 +29,7 @@ _CALL = re.compile(r'^\s+File ".*", line \d+')  # a line of Python's, which a us
 _NOTICE = re.compile(  # tells nothing of what went wrong
     r"^(?:Using workflow specific profile |Config file .* is extended by |Assuming unrestricted shared filesystem|"
     r"Exiting because a job|Complete log\(s\)|Elapsed time|"
-    r"Shutting down, |warning: )"
+    r"Shutting down, |warning: |results: )"
 )
 
 
@@ -98,6 +99,13 @@ class Progress:
         """Take a job that ended, or starts again, from those at work."""
         self.running.pop(job, None)
         self.local.discard(job)
+
+
+def results(lines: Iterable[str]) -> dict[str, str]:
+    """Where the workflow leaves what is opened first, by kind, relative to its folder, with wildcards in the paths."""
+    told = next((line for line in lines if line.startswith(RESULTS)), RESULTS)
+    pairs = (part.partition(" ") for part in told.removeprefix(RESULTS).split(", ") if part)
+    return {kind: path for kind, _, path in pairs}
 
 
 def planned_rules(lines: Sequence[str]) -> frozenset[str]:
