@@ -232,7 +232,7 @@ def steps() -> str:
         f"What a rule asks for on {CORES} cores, and what profiles set instead. Other rules have one thread."
         " A job has never more than there are cores. A lane has its even share of the cores, up to 64. Where lanes are"
         " many, and with `throughput`, it has as many as map it within a day, and as leave no core without memory.",
-        "`gpd run germline --dry-run` says what rules get on your machine, on a line that begins with `given here`.",
+        "`gpd run germline` says what rules get on your machine, on a line that begins with `given here`.",
         table(("rule", "with GATK 4", "with GATK 3", *PROFILES), rows_of_threads()),
         "Where each sample has two cores, `gpd run` gives it an even share of them, up to: "
         + ", ".join(f"{code(name)} {most}" for each in PIPELINES.values() for name, most in each.scaling.items())

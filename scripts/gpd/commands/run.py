@@ -14,7 +14,7 @@ import typer
 import yaml
 from rich.console import Console
 
-from gpd.commands import run_display
+from gpd.commands import run_display, run_plan
 from gpd.commands.run_display import LEDGER, print_lines
 from gpd.commands.run_outcome import Ran, conclude
 from gpd.commands.subcommands import Cores, terminal
@@ -54,6 +54,7 @@ def command(
     ] = None,
     cores: Cores = None,
     yes: Annotated[bool, typer.Option("--yes", help="Make again what finished samples have, too.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="With --dry-run: show each job in full.")] = False,
 ) -> None:
     """Run a pipeline on a cohort; then show time a step, failures, verdicts on samples, and where the results are.
 
@@ -63,10 +64,13 @@ def command(
     Where results that samples have would be made again, as after a change of a key, it says why and starts nothing,
     unless --yes is given. Samples that are new or not finished, and what is made of all samples, need no --yes.
 
+    With --dry-run it starts nothing, and says how many jobs there are, and what disk, time and memory they will need.
+
     Example: gpd run germline results --cores 32
     """
     folder = workflow.find_profile(profile) if profile else None
-    code = run(pipeline, directory, terminal(), cores, configfile or [], folder, extra=context.args, yes=yes)
+    options = (context.args, yes, verbose)
+    code = run(pipeline, directory, terminal(), cores, configfile or [], folder, *options)
     raise typer.Exit(code)
 
 
@@ -79,6 +83,7 @@ def run(
     profile: Path | None = None,
     extra: Sequence[str] = (),
     yes: bool = False,
+    verbose: bool = False,
 ) -> int:
     """Run `pipeline` in `directory` and print its tables; 0 where all is done, 1 where something failed, named.
 
@@ -108,7 +113,10 @@ def run(
             print_lines(console, [f"going on without {listed(without)}"])
             runs.append(start(command(without), without, workflow.log(len(runs) + 1)))
     samples = [row["sample_name"] for row in configured.samples] if configured else []
-    code = conclude(PIPELINES[pipeline], runs, samples, console)
+    plan = snakemake_log.plan
+    if only_asks(extra) and not (verbose or prints_commands(extra)):
+        plan = partial(run_plan.lines, partial(_configuration, directory, configfiles, pipeline), directory, given(first))
+    code = conclude(PIPELINES[pipeline], runs, samples, console, plan)
     if any(ran.attempts for ran in runs):
         print_lines(console, run_display.verdict_lines(directory / VERDICTS))
     if not only_asks(extra):
@@ -119,6 +127,16 @@ def run(
 def only_asks(extra: Iterable[str]) -> bool:
     """Whether Snakemake's options have it run nothing."""
     return any(re.fullmatch(r"--dry-?run|--unlock|-[a-zA-Z]*n[a-zA-Z]*", word) for word in extra)
+
+
+def prints_commands(extra: Iterable[str]) -> bool:
+    """Whether Snakemake's options ask for the commands of jobs."""
+    return any(re.fullmatch(r"--printshellcmds|-[a-zA-Z]*p[a-zA-Z]*", word) for word in extra)
+
+
+def given(command: Sequence[str]) -> int | None:
+    """The cores that a command gives Snakemake."""
+    return int(command[command.index("--cores") + 1]) if "--cores" in command else None
 
 
 def _dropped(pipeline: str, runs: Sequence[Ran], configured: Configuration | None, extra: Sequence[str]) -> list[str]:
