@@ -103,8 +103,8 @@ def study() -> str:
     return page(
         "Study file",
         "the settings of a study and scripts/documentation/study_keys.yaml",
-        "The keys of `config/throughput.yaml`, which `gpd throughput` reads. A study is a grid of runs; the program "
-        "calls a run a run. Each run takes some samples of a pool through a pipeline once.",
+        "The keys of `config/throughput.yaml`, which `gpd throughput` reads. A study is a grid of runs. "
+        "Each run takes some samples of a pool through a pipeline once.",
         *schema.sections({}, study_keys()),
     )
 
@@ -205,7 +205,8 @@ def thresholds(path: Path, sides: Mapping[str, str]) -> str:
         rows.append((code(name), sides.get(name, "at most"), kinds.replace(",", ", "), *limits, names, why))
     text = (
         "A figure beyond `warn` is named, and one beyond `fail` fails its sample. What you give a figure in "
-        "`qc.thresholds` replaces all of its own. A reason names whose limit it was: `gpd's`, another project's, or yours."
+        "`qc.thresholds` replaces all of its own. A reason names whose limit it was: gpd's, another project's, or "
+        "yours."
     )
     heads = ("figure", "side", "of", "`warn`", "`fail`", "whose", "why")
     return f"## Thresholds\n\n{text}\n\n{table(heads, rows)}"

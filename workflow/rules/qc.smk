@@ -24,7 +24,7 @@ rule samtools_stats:
 
 
 rule quality:
-    """A verdict and the [figures](quality.md) of each sample: a table, and a page with pictures, which needs no network."""
+    """A verdict and the [figures](quality.md) of each sample: a table, which is on the MultiQC page, too."""
     input:
         measured,
         files="results/qc/files.txt",
@@ -114,6 +114,7 @@ rule multiqc:
     shell:
         r"""
         multiqc --force --no-ansi --no-data-dir --cl-config 'custom_content: {{order: [quality]}}' \
+            --cl-config 'show_analysis_paths: false' \
             --file-list {input.files:q} --filename {output:q} &>{log:q}
         """
 

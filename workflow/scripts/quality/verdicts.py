@@ -39,7 +39,9 @@ PAGE_HEADER = (
     "#   id: samples_and_verdicts",
     "#   sort_rows: false",
     "#   no_violin: true",
+    "# headers:",
 )
+FORMATS = {"0": "{:,.0f}", "1": "{:,.1f}", "2": "{:,.2f}", "%": "{:.2%}"}  # of numbers on the MultiQC page
 
 Row = dict[str, Any]
 
@@ -48,7 +50,7 @@ class Column(NamedTuple):
     """A column, as a row of the table of columns has it; empty where that has a dash.
 
     `compared` ones get a robust z; `threshold` says on which side of it a figure passes, `outlier` that its z is
-    judged; `shown` ones are on the MultiQC page.
+    judged; `shown` ones are on the MultiQC page, as text, in per cent, or with so many decimals.
     """
 
     name: str
@@ -264,6 +266,16 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Row], above: Sequen
     path.write_text("".join(f"{line}\n" for line in [*above, "\t".join(columns), *lines]), encoding="utf-8")
 
 
+def page_header(columns: Iterable[Column]) -> Iterator[str]:
+    """The lines by which MultiQC shows the table: a title, the meaning and the digits of each column."""
+    yield from PAGE_HEADER
+    for column in columns:
+        looks = {"title": column.name.replace("_", " "), "description": column.meaning}
+        looks |= {"format": FORMATS[column.shown]} if column.shown in FORMATS else {}
+        looks |= {"suffix": f" {column.unit}"} if column.unit in ("bp", "x") else {}
+        yield f"#   {column.name}: {json.dumps(looks)}"
+
+
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     subcommands = parser.add_subparsers(dest="subcommand", required=True)
@@ -288,9 +300,10 @@ def main(argv: Sequence[str]) -> int:
     names, compared = [column.name for column in columns], [column.name for column in columns if column.compared]
     write(given.table, names, rows.values())
     write(given.scores, ("sample_name", *compared), ({"sample_name": sample} | scores[sample] for sample in rows))
-    shown_ones = [column.name for column in columns if column.shown]
+    shown_ones = [column for column in columns if column.shown]
     worst_first = sorted(rows.values(), key=lambda row: LEVELS.index(row["verdict"]), reverse=True)
-    write(given.multiqc, ("sample_name", *shown_ones), worst_first, PAGE_HEADER)
+    on_page = ("sample_name", *(column.name for column in shown_ones))
+    write(given.multiqc, on_page, worst_first, list(page_header(shown_ones)))
     return 0
 
 
