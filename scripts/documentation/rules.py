@@ -38,7 +38,7 @@ CONFIGURATIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         JOINT | {"filter": "vqsr", "vqsr": VQSR, "ploidy_regions": {"male": "regions.bed"}},
         {"gatk": "gatk3", "realigner": "gatk3", "filter": "vqsr", "vqsr": VQSR, "known_indels": ["known.vcf"]},
         {"reference": {"fasta": "genome.fa", "bwa_index": "index"}, "duplicates": "samtools"},
-        {"preset": "dragen-gatk", "gvcf": False},
+        {"preset": "dragen-gatk", "gvcf": False, "normalise": "split", "annotation": "genes.gff3"},
     ],
     "tuxedo": [USUAL, {"aligner": "tophat2", "mask": "genes.gtf"}],
 }
@@ -47,6 +47,10 @@ ASKED_FOR = [
     f"results/take_alignment/{SAMPLE}/{LANE}.bam",
     *("results/reference/cram_reference.fa", "results/reference/called_contigs.bed"),
 ]
+GFF3 = """chr1\tx\tgene\t1\t99\t.\t+\t.\tID=g;biotype=protein_coding
+chr1\tx\tmRNA\t1\t99\t.\t+\t.\tID=t;Parent=g
+chr1\tx\tCDS\t1\t99\t.\t+\t0\tParent=t
+"""
 RULE = re.compile(r'^rule (\w+):\n(?:    """(.*?)""")?', re.MULTILINE | re.DOTALL)
 AS_ANOTHER = re.compile(r"^use rule (\w+) as (\w+) with:", re.MULTILINE)
 JOB = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", re.MULTILINE)
@@ -143,6 +147,7 @@ def write_cohort(folder: Path, pipeline: str, config: Mapping[str, Any]) -> None
         "genome.fa": f">chr1\n{bases}\n",
         "known.vcf": f"{header}FILTER\tINFO\nchr1\t4\t.\tT\tC\t.\t.\t.\n",
         "genes.gtf": 'chr1\tx\texon\t1\t400\t.\t+\t.\tgene_id "g"; transcript_id "t";\n',
+        "genes.gff3": GFF3,
         "regions.bed": "chr1\t100\t300\t1\n",
         **{f"{sample}_{mate}.fq": f"@{sample}\nACGT\n+\nIIII\n" for sample in (SAMPLE, *OTHERS) for mate in (1, 2)},
         **{f"index.{end}": "made elsewhere" for end in ("amb", "bwt", "pac", "sa")},

@@ -12,7 +12,7 @@ measured_names = [*(f"{name}:{group_of[name]}" for name in samples * len(of_samp
 # by list_files, some with names before them
 listed, listed_names = {"qc": measured, "expression": COUNTS}, {"qc": measured_names}
 opened_first = {
-    **({"tests": f"{COMPARISON}/gene_exp.diff"} if compared else {}),
+    **({"genes": GENE_TABLE, "tests": f"{COMPARISON}/gene_exp.diff"} if compared else {}),
     **({"plots": Path("results/visualize", CONTRAST).as_posix()} if config["stop_after"] == "visualize" else {}),
     "counts": of_all[0],
     "alignments": FINAL_BAM,
