@@ -170,7 +170,10 @@ def test_what_samples_have_is_made_again_with_yes_alone(folder, monkeypatch):
     filler = ["Provided cores: 2", "Job stats:"]
     done = run(folder, monkeypatch, output=[*filler, AGAIN], code=1)
     assert done.exit_code == 2
-    assert done.stderr == f"gpd run: {AGAIN}; nothing was started: --yes makes them again, --dry-run --verbose shows each job\n"
+    assert (
+        done.stderr
+        == f"gpd run: {AGAIN}; nothing was started: --yes makes them again, --dry-run --verbose shows each job\n"
+    )
     asks = "import os; print('Building DAG of jobs...', os.environ.get('GPD_AGAIN'), sep='\\n')"
     monkeypatch.setattr(workflow, "command", lambda *_, **__: [sys.executable, "-c", asks])
     shown = [CliRunner().invoke(app, ["run", "germline", *words]).stdout for words in ((), ("--yes",))]
@@ -202,6 +205,7 @@ def test_it_says_where_what_is_there_lies(folder, monkeypatch, words):
     output = ["SNAKEMAKE", RESULTS, "Building DAG of jobs...", "Nothing to be done."]
     done = run(folder, monkeypatch, output=output, words=words)
     where = ["look at:", "  calls  results/hard_filter/SAMPLE.vcf.gz", "  jobs   ledger.jsonl (gpd ledger show .)"]
+    where.append("to hand them on: gpd deliver FOLDER")
     assert done.stdout.splitlines() == ["Nothing to be done.", *([] if words else where)]
 
 

@@ -115,7 +115,9 @@ def run(
     samples = [row["sample_name"] for row in configured.samples] if configured else []
     plan = snakemake_log.plan
     if only_asks(extra) and not (verbose or prints_commands(extra)):
-        plan = partial(run_plan.lines, partial(_configuration, directory, configfiles, pipeline), directory, given(first))
+        plan = partial(
+            run_plan.lines, partial(_configuration, directory, configfiles, pipeline), directory, given(first)
+        )
     code = conclude(PIPELINES[pipeline], runs, samples, console, plan)
     if any(ran.attempts for ran in runs):
         print_lines(console, run_display.verdict_lines(directory / VERDICTS))

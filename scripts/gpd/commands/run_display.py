@@ -147,7 +147,9 @@ def result_lines(directory: Path, results: Mapping[str, str]) -> list[str]:
     shown = {kind: str(directory / _WILDCARD.sub(lambda name: name[1].upper(), path)) for kind, path in found.items()}
     shown["jobs"] = f"{directory / LEDGER} (gpd ledger show {directory})"
     width = max(map(len, shown))
-    return ["look at:", *(f"  {kind:{width}}  {path}" for kind, path in shown.items())]
+    in_folder = f" --directory {directory}" if directory != Path() else ""
+    hand_on = f"to hand them on: gpd deliver FOLDER{in_folder}"
+    return ["look at:", *(f"  {kind:{width}}  {path}" for kind, path in shown.items()), hand_on]
 
 
 def failure_table(failures: Iterable[Attempt]) -> Table:
