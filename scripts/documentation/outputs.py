@@ -37,7 +37,7 @@ OF_DEMO = {
 }
 OF_FIRST_COHORT = Shown(
     "gpd run germline",
-    ("sort  ", "duplicates  ", "base_recal", "caller  ", "genotype_gvcfs", "hard_filter", "succeeded"),
+    ("sort  ", "duplicates  ", "base_recal", "caller  ", "genotype_gvcfs", "hard_filter", "finished"),
 )
 
 

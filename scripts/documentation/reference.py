@@ -103,8 +103,8 @@ def study() -> str:
     return page(
         "Study file",
         "the settings of a study and scripts/documentation/study_keys.yaml",
-        "The keys of `config/throughput.yaml`, which `gpd throughput` reads. A study is a grid of runs; the program "
-        "calls a run a run. Each run takes some samples of a pool through a pipeline once.",
+        "The keys of `config/throughput.yaml`, which `gpd throughput` reads. A study is a grid of runs. "
+        "Each run takes some samples of a pool through a pipeline once.",
         *schema.sections({}, study_keys()),
     )
 
@@ -197,16 +197,19 @@ def quality() -> str:
 
 
 def thresholds(path: Path, sides: Mapping[str, str]) -> str:
-    """The limits of each figure, with the side of them on which it passes."""
+    """The limits of each figure and whose they are, with the side of them on which it passes."""
     rows = []
     for line in path.read_text(encoding="utf-8").splitlines()[1:]:
-        name, kinds, *limits, why = ("" if word == "-" else word for word in line.split("\t"))
-        rows.append((code(name), sides.get(name, "at most"), kinds.replace(",", ", "), *limits, why))
+        name, kinds, *limits, whose, why = ("" if word == "-" else word for word in line.split("\t"))
+        names = " and ".join(whose.split("/"))
+        rows.append((code(name), sides.get(name, "at most"), kinds.replace(",", ", "), *limits, names, why))
     text = (
         "A figure beyond `warn` is named, and one beyond `fail` fails its sample. What you give a figure in "
-        "`qc.thresholds` replaces all of its own."
+        "`qc.thresholds` replaces all of its own. A reason names whose limit it was: gpd's, another project's, or "
+        "yours."
     )
-    return f"## Thresholds\n\n{text}\n\n{table(('figure', 'side', 'of', '`warn`', '`fail`', 'why'), rows)}"
+    heads = ("figure", "side", "of", "`warn`", "`fail`", "whose", "why")
+    return f"## Thresholds\n\n{text}\n\n{table(heads, rows)}"
 
 
 def profiles() -> str:

@@ -42,6 +42,7 @@ CONFIGURATIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"reference": {"fasta": "genome.fa", "bwa_index": "index"}, "duplicates": "samtools"},
         {"preset": "dragen-gatk", "gvcf": False, "filter": "vets", "vets": VETS},
         JOINT | {"filter": "vets", "vets": VETS},
+        {"preset": "dragen-gatk", "gvcf": False, "normalise": "split", "annotation": "genes.gff3"},
     ],
     "tuxedo": [USUAL, {"aligner": "tophat2", "mask": "genes.gtf"}],
 }
@@ -50,6 +51,10 @@ ASKED_FOR = [
     f"results/take_alignment/{SAMPLE}/{LANE}.bam",
     *("results/reference/cram_reference.fa", "results/reference/called_contigs.bed"),
 ]
+GFF3 = """chr1\tx\tgene\t1\t99\t.\t+\t.\tID=g;biotype=protein_coding
+chr1\tx\tmRNA\t1\t99\t.\t+\t.\tID=t;Parent=g
+chr1\tx\tCDS\t1\t99\t.\t+\t0\tParent=t
+"""
 RULE = re.compile(r'^rule (\w+):\n(?:    """(.*?)""")?', re.MULTILINE | re.DOTALL)
 AS_ANOTHER = re.compile(r"^use rule (\w+) as (\w+) with:", re.MULTILINE)
 JOB = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", re.MULTILINE)
@@ -146,6 +151,7 @@ def write_cohort(folder: Path, pipeline: str, config: Mapping[str, Any]) -> None
         "genome.fa": f">chr1\n{bases}\n",
         "known.vcf": f"{header}FILTER\tINFO\nchr1\t4\t.\tT\tC\t.\t.\t.\n",
         "genes.gtf": 'chr1\tx\texon\t1\t400\t.\t+\t.\tgene_id "g"; transcript_id "t";\n',
+        "genes.gff3": GFF3,
         "regions.bed": "chr1\t100\t300\t1\n",
         **{f"{sample}_{mate}.fq": f"@{sample}\nACGT\n+\nIIII\n" for sample in (SAMPLE, *OTHERS) for mate in (1, 2)},
         **{f"index.{end}": "made elsewhere" for end in ("amb", "bwt", "pac", "sa")},
@@ -235,7 +241,7 @@ def steps() -> str:
         f"What a rule asks for on {CORES} cores, and what profiles set instead. Other rules have one thread."
         " A job has never more than there are cores. A lane has its even share of the cores, up to 64. Where lanes are"
         " many, and with `throughput`, it has as many as map it within a day, and as leave no core without memory.",
-        "`gpd run germline --dry-run` says what rules get on your machine, on a line that begins with `given here`.",
+        "`gpd run germline` says what rules get on your machine, on a line that begins with `given here`.",
         table(("rule", "with GATK 4", "with GATK 3", *PROFILES), rows_of_threads()),
         "Where each sample has two cores, `gpd run` gives it an even share of them, up to: "
         + ", ".join(f"{code(name)} {most}" for each in PIPELINES.values() for name, most in each.scaling.items())

@@ -88,6 +88,13 @@ class Pipeline:
         return any(config[key] == value and step in steps for (key, value), steps in self.threaded.items())
 
 
+OF_FINAL_CALLS = (
+    "consequences",
+    "normalise",
+    "apply_variant_recalibration",
+    "score_variant_annotations",
+    "hard_filter",
+)  # rules, the last one first
 GERMLINE = Pipeline(
     name="germline",
     steps=(
@@ -112,12 +119,7 @@ GERMLINE = Pipeline(
         Compared("gvcf", "haplotype_caller/{sample}.g.vcf.gz", "vcf"),
         Compared("reblocked gvcf", "reblock_gvcf/{sample}.g.vcf.gz", "vcf"),
     ),
-    cohort_outputs={
-        "calls": (
-            *("apply_variant_recalibration", "score_variant_annotations", "hard_filter"),
-            *("genotype_gvcfs", "call_variants"),
-        )
-    },
+    cohort_outputs={"calls": (*OF_FINAL_CALLS, "genotype_gvcfs", "call_variants")},
     genomes=True,
     rules={
         "map_and_sort": ("map_and_sort", "take_alignment"),

@@ -50,8 +50,9 @@ def test_germline(tmp_path: Path, simulate_with: Callable[..., None], figure: Ca
     simulate_with("--length", "300000", scatter=2)
     output = gpd("demo", "germline", "--directory", tmp_path)
     figure(output)
-    assert "2 of 2 samples succeeded" in output
-    assert "samples a day" in output
+    assert "2 of 2 samples finished" in output
+    assert "quality: 2 of 2 samples pass" in output or "which-sample-is-wrong.md" in output
+    assert "  calls       " in output and "results/apply_variant_recalibration/cohort.vcf.gz" in output
     alignment = tmp_path / "germline/results/base_recalibration/DEMO01.bam"
     assert alignment.exists() and alignment.with_suffix(".bai").exists(), "the final alignment is kept"
     jobs = [json.loads(line) for line in (tmp_path / "germline/ledger.jsonl").read_text().splitlines()]
@@ -74,7 +75,7 @@ def test_tuxedo(
     simulate_with("--genes", "40", "--replicates", "2", **config)
     output = gpd("demo", "tuxedo", "--directory", tmp_path)
     figure(output)
-    assert "4 of 4 samples succeeded" in output
+    assert "4 of 4 samples finished" in output
     found = compare_expression.compare_demo(tmp_path / "tuxedo")
     figure(
         f"tuxedo demo: {len(found.found)} of {len(found.strong)} genes found that change "

@@ -91,7 +91,7 @@ def test_the_cohort_goes_on_without_the_sample_that_failed(dropped):
 def test_the_end_names_the_sample_and_what_was_made_without_it(dropped):
     done, *_ = dropped
     assert done.exit_code == 1
-    assert any(line.startswith("1 of 2 samples succeeded") for line in done.output)
+    assert any(line.startswith("1 of 2 samples finished") for line in done.output)
     assert any(BAD in line and f"tool_error: error: reads of {BAD}: struck down" in line for line in done.output)
     assert done.output[-2] == f"went on without {BAD}: genotype_gvcfs and hard_filter; {LEFT_OUT} names who is missing"
     assert done.output[-1].endswith(" failed")

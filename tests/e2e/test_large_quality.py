@@ -88,7 +88,9 @@ def test_all_samples_have_a_verdict(judged):
     named = {name: row["reason"] for name, row in rows.items() if row["verdict"] != "pass"}
     assert named.keys() == {SAMPLES[0], TWIN, SHALLOW}
     assert named[TWIN] == f"same person as {SAMPLES[0]}"
-    assert named[SHALLOW].startswith("coverage 5 is below 15; coverage 5 is an outlier of the cohort (robust z -")
+    assert named[SHALLOW].startswith(
+        "coverage 5 is below 15 (gnomAD v3's limit); coverage 5 is an outlier of the cohort (robust z -"
+    )
     _, *first = (judged.folder / "results/qc/samples_mqc.tsv").read_text().split("\nsample_name\t")[1].splitlines()[:4]
     assert [line.split("\t")[:2] for line in first] == [[SHALLOW, "fail"], [SAMPLES[0], "warn"], [TWIN, "warn"]]
 

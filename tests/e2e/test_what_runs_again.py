@@ -80,6 +80,8 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
         "reblock": (True, {"reblock_gvcf"}),
         "calling": ("joint", {"joint_intervals", "list_files"}),
         "filter": ("none", {"bcftools_stats", "call_genotypes"}),
+        "normalise": ("split", {"normalise"}),
+        "annotation": ("genes.gff3", {"gene_models"}),
         "alignment_format": ("cram", {"alignment"}),
         "common_sites": ("other.vcf", {"indexed_vcf"}),
         "failed_samples": ("stop_on_quality", {"quality_gate"}),
@@ -229,6 +231,12 @@ GENOTYPES = """##fileformat=VCFv4.2
 chr1\t100\t.\tA\tC\t.\t.\t.\tGT\t0/1
 """
 
+GFF3 = """##gff-version 3
+chr1\tx\tgene\t101\t400\t.\t+\t.\tID=gene:G;biotype=protein_coding
+chr1\tx\tmRNA\t101\t400\t.\t+\t.\tID=transcript:T;Parent=gene:G;biotype=protein_coding
+chr1\tx\tCDS\t101\t400\t.\t+\t0\tParent=transcript:T
+"""
+
 # files that a change names in place of these
 COPIES = {
     "genome.fa": ["other.fa"],
@@ -276,6 +284,7 @@ def make(route: str, folder: Path) -> Cohort:
     (folder / "others.bed").write_text("chr1\t0\t900\n")
     (folder / "known genotypes.vcf").write_text(GENOTYPES)
     (folder / "once.bed").write_text("chr1\t0\t900\t1\n")
+    (folder / "genes.gff3").write_text(GFF3)
     java = folder / "jvm" / "java 8"
     java.parent.mkdir()
     java.write_text(JAVA8)

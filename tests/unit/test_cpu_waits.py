@@ -41,7 +41,7 @@ def test_seconds_in_which_any_job_waited_count_once():
 def test_a_figure_of_a_run_that_waited_long_is_qualified():
     jobs = [attempt("A", 0, 77, 0.0), attempt("B", 100, 77, 50.0)]
     summary = summarize(jobs, ["map"])
-    last = run_display.throughput_lines(summary, waited(jobs, summary.makespan_s))[-1]
+    last = run_display.finished_lines(summary, waited(jobs, summary.makespan_s))[-1]
     assert last.startswith("jobs waited 50.0 of its 177 s for CPUs that other runs held: this is no figure of")
     assert waited([attempt("A", 0, 77, 0.0), attempt("B", 100, 77, 3.0)], 177.0) == ""
 

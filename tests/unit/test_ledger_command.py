@@ -244,7 +244,6 @@ def test_times_that_are_not_known_are_left_out_of_a_run(write):
 def test_a_run_of_which_no_end_is_known_has_no_makespan(write):
     summary = summarize(read_ledger(write(killed(1)) / "ledger.jsonl"), ["map_and_sort"])
     assert summary.makespan_s is None
-    assert summary.samples_per_day is None
 
 
 def test_a_job_that_waited_for_its_parts_counts_for_what_it_did_itself(write):

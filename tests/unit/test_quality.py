@@ -433,11 +433,11 @@ def rows(count: int, **changed) -> dict:
     [
         ({}, ("pass", "")),
         ({"duplicates": 0.3}, ("pass", "")),
-        ({"duplicates": 0.3004}, ("warn", "duplicates 0.3004 is above 0.3")),
+        ({"duplicates": 0.3004}, ("warn", "duplicates 0.3004 is above 0.3 (gpd's limit)")),
         ({"coverage": 15.0}, ("pass", "")),
-        ({"coverage": 14.99}, ("fail", "coverage 14.99 is below 15")),
-        ({"coverage": 14.999996}, ("fail", "coverage 14.999996 is below 15")),
-        ({"duplicates": 0.6}, ("fail", "duplicates 0.6 is above 0.5")),
+        ({"coverage": 14.99}, ("fail", "coverage 14.99 is below 15 (gnomAD v3's limit)")),
+        ({"coverage": 14.999996}, ("fail", "coverage 14.999996 is below 15 (gnomAD v3's limit)")),
+        ({"duplicates": 0.6}, ("fail", "duplicates 0.6 is above 0.5 (gpd's limit)")),
         ({"sex_found": "XX", "x_copies": 2.0, "y_copies": 0.0, "sex": "female"}, ("pass", "")),
         ({"sex_found": "XX", "x_copies": 2.0, "y_copies": 0.0, "sex": "queen"}, ("pass", "")),
         (
@@ -449,7 +449,10 @@ def rows(count: int, **changed) -> dict:
             ("warn", "sex chromosomes XXY by depth (2.00 copies of X, 0.90 of Y)"),
         ),
         ({"contigs": {"chr21": 1.5, "chr1": 1.0}}, ("warn", "depth of chr21 is 1.50 times the usual")),
-        ({"same_person": "S1", "contamination": 0.06}, ("fail", "contamination 0.06 is above 0.05; same person as S1")),
+        (
+            {"same_person": "S1", "contamination": 0.06},
+            ("fail", "contamination 0.06 is above 0.05 (gnomAD's limit); same person as S1"),
+        ),
     ],
 )
 def test_a_verdict_and_its_reason(changed, verdict):
@@ -461,6 +464,11 @@ def test_a_verdict_and_its_reason(changed, verdict):
 def test_an_outlier_of_a_cohort_and_of_too_few():
     assert judged(rows(12, snps=2000))["S0"][1].startswith("snps 2000 is an outlier of the cohort (robust z +")
     assert judged(rows(9, snps=2000))["S0"] == ("pass", "")
+
+
+def test_a_limit_of_the_configuration_is_said_to_be_that():
+    own = verdicts.own_limits({"coverage": {"genome": {"warn": 35}}})
+    assert judged(rows(3), **own)["S0"] == ("warn", "coverage 30 is below 35 (your limit)")
 
 
 def test_a_threshold_that_is_taken_out_judges_nothing():
@@ -504,16 +512,25 @@ def test_the_tables_have_a_row_a_sample(tmp_path):
     assert verdicts.main(["table", *given, *words]) == 0
     header, row = (line.split("\t") for line in paths["table"].read_text().splitlines())
     assert header == [column.name for column in COLUMNS] and len(row) == len(header)
-    assert dict(zip(header, row, strict=True))["reason"] == "contamination 0.025577 is above 0.02"
-    assert paths["multiqc"].read_text().splitlines()[8].startswith("sample_name\tverdict\treason\t")
+    assert dict(zip(header, row, strict=True))["reason"] == "contamination 0.025577 is above 0.02 (VerifyBamID's limit)"
+    page = [line for line in paths["multiqc"].read_text().splitlines() if not line.startswith("#")]
+    assert page[0].startswith("sample_name\tverdict\treason\t")
     assert verdicts.main(["gate", *given]) == 0
 
 
 def test_the_table_of_multiqc_says_how_it_is_shown():
     """MultiQC would sort by name, and show no table of more than 500 samples."""
-    told = yaml.safe_load("\n".join(line.removeprefix("# ") for line in verdicts.PAGE_HEADER))
+    shown = [column for column in COLUMNS if column.shown]
+    told = yaml.safe_load("\n".join(line.removeprefix("# ") for line in verdicts.page_header(shown)))
     assert told["pconfig"] == {"id": "samples_and_verdicts", "sort_rows": False, "no_violin": True}
     assert "Failures first" in told["description"]
+    assert list(told["headers"]) == [column.name for column in shown]
+    formats = {name: told["headers"][name].get("format", "{}") for name in told["headers"]}
+    values = {"mapped": 0.99492, "mismatches": 0.0048334, "coverage": 18.379, "ti_tv": 2.0483, "verdict": "pass"}
+    found = {name: formats[name].format(value) for name, value in values.items()}
+    expected = {"mapped": "99.49%", "mismatches": "0.48%", "coverage": "18.4", "ti_tv": "2.05", "verdict": "pass"}
+    assert found == expected
+    assert told["headers"]["insert_size"]["title"] == "insert size"
 
 
 def test_a_gate_names_the_sample_and_the_reason(capsys):
@@ -528,7 +545,15 @@ def test_a_run_ends_with_the_samples_that_fail_and_warn(tmp_path):
     table = tmp_path / "samples.tsv"
     rows = [f"S{number}\twarn\tsame person as A[b]" for number in range(25)]
     table.write_text("\n".join(["sample_name\tverdict\treason", "OK\tpass\t", *rows, "X\tfail\tcoverage 3"]) + "\n")
-    lines = run_display.verdict_lines(table)
-    assert lines[:2] == ["fail: X: coverage 3", "warn: S0: same person as A[b]"]
-    assert lines[-1] == f"and 6 more: {table}" and len(lines) == 21
+    count, *named = run_display.verdict_lines(table)
+    assert count == "quality: 1 of 27 samples pass, 1 fail, 25 warn"
+    assert named[:2] == ["  fail: X: coverage 3", "  warn: S0: same person as A[b]"]
+    assert named[20] == f"  and 6 more: {table}"
+    assert "which-sample-is-wrong.md" in "".join(named[21:])
     assert run_display.verdict_lines(tmp_path / "none") == []
+
+
+def test_a_run_whose_samples_all_pass_says_so_in_a_line(tmp_path):
+    table = tmp_path / "samples.tsv"
+    table.write_text("sample_name\tverdict\treason\nA\tpass\t\nB\tpass\t\n")
+    assert run_display.verdict_lines(table) == ["quality: 2 of 2 samples pass"]

@@ -114,7 +114,7 @@ def test_a_failed_job_that_is_no_named_step_is_named(folder, monkeypatch):
         code=1,
     )
     assert done.exit_code == 1
-    assert "1 of 1 samples succeeded" in done.stdout
+    assert "1 of 1 samples finished" in done.stdout
     assert "multiqc" in done.stdout
     assert "could not convert string to float" in done.stdout
     assert "logs/multiqc.log" in done.stdout
@@ -132,7 +132,7 @@ def test_where_only_snakemake_knows_what_failed_its_reason_is_shown_and_no_sampl
         output=output,
         code=1,
     )
-    assert "0 of 2 samples succeeded" in done.stdout
+    assert "0 of 2 samples finished" in done.stdout
     assert "some output files are missing" in done.stdout
     assert done.exit_code == 1
 
@@ -160,7 +160,7 @@ def test_where_no_job_ran_the_reason_is_all_that_is_said(folder, monkeypatch):
     done = run(folder, monkeypatch, output=["WorkflowError:", "Failed to create results.", *filler], code=1)
     assert done.exit_code == 2
     assert done.stderr.splitlines()[:2] == ["gpd run: WorkflowError:", "gpd run: Failed to create results."]
-    assert "succeeded" not in done.output
+    assert "finished" not in done.output
 
 
 AGAIN = "would be made again: results that 1 of 2 samples have (S1), because of hard_filter (params have changed)"
@@ -170,7 +170,10 @@ def test_what_samples_have_is_made_again_with_yes_alone(folder, monkeypatch):
     filler = ["Provided cores: 2", "Job stats:"]
     done = run(folder, monkeypatch, output=[*filler, AGAIN], code=1)
     assert done.exit_code == 2
-    assert done.stderr == f"gpd run: {AGAIN}; nothing was started: --yes makes them again, --dry-run shows each job\n"
+    assert (
+        done.stderr
+        == f"gpd run: {AGAIN}; nothing was started: --yes makes them again, --dry-run --verbose shows each job\n"
+    )
     asks = "import os; print('Building DAG of jobs...', os.environ.get('GPD_AGAIN'), sep='\\n')"
     monkeypatch.setattr(workflow, "command", lambda *_, **__: [sys.executable, "-c", asks])
     shown = [CliRunner().invoke(app, ["run", "germline", *words]).stdout for words in ((), ("--yes",))]
@@ -182,13 +185,28 @@ def test_the_jobs_of_other_runs_are_not_counted(folder, monkeypatch):
     theirs = record("map_and_sort", "map_and_sort", "OTHER", run="theirs")
     done = run(folder, monkeypatch, theirs, record("map_and_sort", "map_and_sort", "S1"))
     assert "OTHER" not in done.stdout
-    assert "1 of 1 samples with work left succeeded" in done.stdout
+    assert "1 of 1 samples with work left finished" in done.stdout
     assert done.exit_code == 0
 
 
 def test_nothing_to_be_done_is_said(folder, monkeypatch):
     done = run(folder, monkeypatch, output=["SNAKEMAKE", "Building DAG of jobs...", "Nothing to be done."])
     assert (done.exit_code, done.stdout) == (0, "Nothing to be done.\n")
+
+
+RESULTS = "results: calls results/hard_filter/{sample}.vcf.gz, page results/multiqc/multiqc.html"
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)], ids=["run", "dry run"])
+def test_it_says_where_what_is_there_lies(folder, monkeypatch, words):
+    calls = folder / "results/hard_filter/S1.vcf.gz"
+    calls.parent.mkdir(parents=True)
+    calls.touch()
+    output = ["SNAKEMAKE", RESULTS, "Building DAG of jobs...", "Nothing to be done."]
+    done = run(folder, monkeypatch, output=output, words=words)
+    where = ["look at:", "  calls  results/hard_filter/SAMPLE.vcf.gz", "  jobs   ledger.jsonl (gpd ledger show .)"]
+    where.append("to hand them on: gpd deliver FOLDER")
+    assert done.stdout.splitlines() == ["Nothing to be done.", *([] if words else where)]
 
 
 def test_a_second_run_leaves_the_first_ones_log_alone(folder, monkeypatch):
@@ -206,7 +224,7 @@ def test_a_torn_line_of_the_ledger_is_left_out(folder, monkeypatch):
     (folder / "ledger.jsonl").write_text('{"schema": 1, "ru\n')
     done = run(folder, monkeypatch, record("map_and_sort", "map_and_sort", "S1"))
     assert "left out: 1 of its lines (number 1)" in done.stderr
-    assert "1 of 1 samples succeeded" in done.stdout
+    assert "1 of 1 samples finished" in done.stdout
 
 
 def test_jobs_of_a_killed_run_are_waited_for(folder, monkeypatch):
@@ -259,7 +277,7 @@ def test_samples_that_a_failed_one_holds_up_are_no_successes(folder, monkeypatch
     jobs = [*whole("S1"), BAD]
     code, output = Passes(folder, monkeypatch, (jobs, PLANNED, 1)).run()
     assert code == 1
-    assert "0 of 2 samples succeeded" in "\n".join(output)
+    assert "0 of 2 samples finished" in "\n".join(output)
     assert "tool_error: error: 2.fq: cut off" in "\n".join(output)
     assert output[-2:] == [
         "not finished: S1: before hard_filter, held up by S2 (failed_samples in the config says whether others go on "
@@ -285,7 +303,7 @@ def test_a_cohort_goes_on_without_a_sample_that_failed(folder, monkeypatch):
     assert code == 1
     assert passes.settings == [[], ["leave_out=[S2]"]]
     assert "going on without S2" in output
-    assert any(line.startswith("1 of 2 samples succeeded") for line in output)
+    assert any(line.startswith("1 of 2 samples finished") for line in output)
     assert output[-2:] == [
         "went on without S2: genotype_gvcfs and hard_filter; results/left_out.tsv names who is missing",
         "1 job failed",

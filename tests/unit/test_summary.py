@@ -43,11 +43,11 @@ def rendered(*tables) -> str:
 
 def test_the_tables_of_a_recorded_run():
     summary = summarize(read_ledger(GOLDEN / "ledger.jsonl"), PIPELINES["germline"].steps)
-    text = rendered(run_display.step_table(summary), *run_display.throughput_lines(summary))
+    text = rendered(run_display.step_table(summary), *run_display.finished_lines(summary))
     assert text == (GOLDEN / "tables.txt").read_text()
 
 
-def test_makespan_busy_time_and_throughput():
+def test_makespan_and_busy_time():
     jobs = [
         attempt("map", "A", 0, 60),
         attempt("map", "B", 0, 30),
@@ -61,29 +61,26 @@ def test_makespan_busy_time_and_throughput():
     assert summary.columns == ("A", "B", "cohort")
     assert [sum(by_sample.values()) for by_sample in summary.steps.values()] == [90, 60, 20]
     assert summary.succeeded == ("A", "B")
-    assert summary.samples_per_day == 2 * 86400 / 120
 
 
-def test_a_resumed_run_knows_what_was_done_but_claims_no_throughput():
+def test_a_resumed_run_knows_what_was_done():
     earlier = [attempt("map", "A", 0, 60), attempt("map", "B", 0, 60, exit_code=1), attempt("call", "A", 60, 5)]
     summary = summarize([attempt("map", "B", 900, 60), attempt("call", "B", 960, 5)], STEPS_OF_TEST, earlier)
     assert summary.succeeded == ("B",)
     assert summary.makespan_s == 65
-    assert summary.samples_per_day is None
-    succeeded, before = run_display.throughput_lines(summary)[:2]
-    assert "samples with work left succeeded" in succeeded  # the cohort may have more
+    finished, before = run_display.finished_lines(summary)
+    assert "samples with work left finished" in finished  # the cohort may have more
     assert "done before" in before
 
 
 def test_a_run_that_goes_on_with_steps_of_the_cohort_counts_no_samples():
     earlier = [attempt("map", "A", 0, 60), attempt("map", "B", 0, 60)]
     summary = summarize([attempt("join", "cohort", 900, 60)], STEPS_OF_TEST, earlier)
-    assert run_display.throughput_lines(summary)[0] == "only steps of the cohort ran, in 60.0 s"
+    assert run_display.finished_lines(summary)[0] == "only steps of the cohort ran, in 60.0 s"
 
 
-def test_nothing_run_has_no_throughput():
+def test_nothing_run_has_no_makespan():
     summary = summarize([], STEPS_OF_TEST)
-    assert summary.samples_per_day is None
     assert summary.makespan_s is None
     assert list(summary.steps.values()) == [{}, {}, {}]
 

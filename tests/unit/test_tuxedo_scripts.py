@@ -23,6 +23,7 @@ SCRIPTS = (
     "skipped_loci",
     "strandedness",
     "library_type",
+    "gene_table",
 )
 
 
@@ -33,7 +34,7 @@ def load(name):
     return module
 
 
-annotation, design, expression, skipped_loci, strandedness, library_type = map(load, SCRIPTS)
+annotation, design, expression, skipped_loci, strandedness, library_type, gene_table = map(load, SCRIPTS)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -464,3 +465,42 @@ def test_comparison_counts_found_missed_and_false(tmp_path):
     assert found.missed == ("wrong",)
     assert found.false == ("XLOC_6", "same")
     assert found.significant == 6
+
+
+# ---- genes under the annotation's names
+
+
+def assembled(locus, near, code="="):
+    return {"gene_id": locus, "transcript_id": f"T_{locus}", "nearest_ref": near, "class_code": code}
+
+
+ANNOTATED = [
+    {"gene_id": gene, "transcript_id": transcript} for gene, transcript in (("A", "a1"), ("A", "a2"), ("B", "b"))
+]
+
+
+def test_a_locus_has_the_annotations_genes_whose_exons_its_transcripts_share():
+    of_loci = [assembled("X1", "a1"), assembled("X1", "b", "j"), assembled("X1", "a2"), assembled("X2", "a1", "x")]
+    assert gene_table.genes_of_loci(of_loci, ANNOTATED) == {"X1": ["A", "B"], "X2": []}
+
+
+def test_genes_of_an_annotation_alone_are_themselves():
+    assert gene_table.genes_of_loci(ANNOTATED, ANNOTATED) == {"A": ["A"], "B": ["B"]}
+
+
+def test_the_table_of_genes_joins_tests_names_and_counts():
+    test = dict.fromkeys(gene_table.OF_TESTS, "1") | {"gene_id": "X1", "locus": "chr1:1-9", "status": "OK"}
+    new = test | {"gene_id": "X2"}
+    genes = {"A": {"gene_name": "first"}, "B": {"gene_name": "second"}}
+    counts = {"A": {"s1": "5", "s2": "6"}, "B": {"s1": "0", "s2": "1"}}
+    head, *rows = gene_table.table([test, new], {"X1": ["A", "B"], "X2": []}, genes, counts, ["s1", "s2"])
+    found = [
+        [row[head.index(name)] for name in ("gene_id", "gene_name", "cuffdiff_id", "status", "s1", "s2")]
+        for row in rows
+    ]
+    assert found == [
+        ["A", "first", "X1", "OK", "5", "6"],
+        ["B", "second", "X1", "OK", "0", "1"],
+        ["", "", "X2", "OK", "", ""],
+    ]
+    assert {len(row) for row in rows} == {len(head)}

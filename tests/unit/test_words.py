@@ -46,6 +46,7 @@ OTHERWISE = {
         "docs/reference/sample-sheets.md": "Flow cell",
         "tests/workflow/test_read_groups.py": "flow_cell",
         "resources/demo/tuxedo/": "cell line",
+        "scripts/gpd/delivery/citations.tsv": "cell differentiation",
         "tests/unit/test_docs.py": "first_cells",
     },
     r"sittings?": {"scripts/gpd/records/decoding.py": "EARLIER"},

@@ -50,6 +50,24 @@ def test_one_job_a_lane_and_one_call_set_a_sample(cohort):
     assert "results/bcftools_stats/novel" not in ran.output, "dbsnp names no variants"
 
 
+def test_the_last_step_after_the_filter_makes_the_final_calls(cohort):
+    jobs = plan(cohort, normalise="align")
+    assert jobs["normalise"] == 2 and "consequences" not in jobs
+    ran = cohort.snakemake("--dry-run")
+    assert "results: calls results/normalise/{sample}.vcf.gz, " in ran.output
+    (stats, *_) = re.findall(r"^rule bcftools_stats:\n    input: (.*)", ran.output, re.MULTILINE)
+    assert stats.startswith("results/normalise/")
+
+
+def test_an_annotation_that_bcftools_cannot_use_is_refused(cohort):
+    (cohort.folder / "genes.gtf").write_text('chr1\tx\texon\t1\t9\t.\t+\t.\tgene_id "G"; transcript_id "T";\n')
+    for path, fault in (("genes.gtf", "is no GFF3"), ("missing.gff3", "does not exist")):
+        cohort.config["annotation"] = path
+        ran = cohort.snakemake("--dry-run")
+        assert ran.exit_code == 1
+        assert f"config: annotation {path} {fault}" in ran.output
+
+
 def test_joint_calling_makes_one_call_set(cohort):
     jobs = plan(cohort, calling="joint")
     assert jobs["haplotype_caller"] == 2

@@ -1,5 +1,10 @@
 # A verdict for each sample, and one page for all.
 
+PAGE = "results/multiqc/multiqc.html"
+opened_first |= {"page": PAGE, "samples": "results/qc/samples.tsv"}
+# by this line `gpd run` tells where they are when it ends
+say("results: " + ", ".join(f"{kind} {place(path)}" for kind, path in opened_first.items()))
+
 
 rule samtools_stats:
     """Statistics of the final alignments."""
@@ -19,7 +24,7 @@ rule samtools_stats:
 
 
 rule quality:
-    """A verdict and the [figures](quality.md) of each sample: a table, and a page with pictures, which needs no network."""
+    """A verdict and the [figures](quality.md) of each sample: a table, which is on the MultiQC page, too."""
     input:
         measured,
         files="results/qc/files.txt",
@@ -98,7 +103,7 @@ rule multiqc:
         expanded(shown),
         files="results/multiqc/files.txt",
     output:
-        report("results/multiqc/multiqc.html", category="Quality control", caption="../report/multiqc.rst"),
+        report(PAGE, category="Quality control", caption="../report/multiqc.rst"),
     log:
         "logs/multiqc/multiqc.log",
     conda:
@@ -109,6 +114,7 @@ rule multiqc:
     shell:
         r"""
         multiqc --force --no-ansi --no-data-dir --cl-config 'custom_content: {{order: [quality]}}' \
+            --cl-config 'show_analysis_paths: false' \
             --file-list {input.files:q} --filename {output:q} &>{log:q}
         """
 

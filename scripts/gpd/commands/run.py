@@ -14,12 +14,20 @@ import typer
 import yaml
 from rich.console import Console
 
-from gpd.commands import run_display
-from gpd.commands.run_display import print_lines
+from gpd.commands import run_display, run_plan
+from gpd.commands.run_display import LEDGER, print_lines
 from gpd.commands.run_outcome import Ran, conclude
 from gpd.commands.subcommands import Cores, terminal
 from gpd.errors import GpdError, Interrupted
-from gpd.execution import configuration, cpu_waits, incomplete_results, interruption, run_lock, workflow
+from gpd.execution import (
+    configuration,
+    cpu_waits,
+    incomplete_results,
+    interruption,
+    run_lock,
+    snakemake_log,
+    workflow,
+)
 from gpd.execution.configuration import Configuration, ConfigurationError
 from gpd.machines import launcher, tools
 from gpd.outcomes import COHORT, JOB_FAILED, failures
@@ -28,7 +36,6 @@ from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.run_spec import OwnPipeline
 from gpd.text.formats import listed
 
-LEDGER = "ledger.jsonl"
 POLICY, LEFT_OUT = "failed_samples", "leave_out"  # keys of the configuration
 DROP = ("drop", "drop_on_quality")  # values by which a cohort goes on
 CHECKS = ("quality_gate", "sex_check")  # rules beside the steps that fail for a sample: by its quality, by its sex
@@ -47,8 +54,9 @@ def command(
     ] = None,
     cores: Cores = None,
     yes: Annotated[bool, typer.Option("--yes", help="Make again what finished samples have, too.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="With --dry-run: show each job in full.")] = False,
 ) -> None:
-    """Run a pipeline on a cohort, and show time a step, failures and samples a day.
+    """Run a pipeline on a cohort; then show time a step, failures, verdicts on samples, and where the results are.
 
     Targets, after the pipeline: all (the default), results (without the page of statistics), prepare (indexes and
     dictionaries alone), or files. These and further options go to Snakemake, which alone does the same work.
@@ -56,10 +64,13 @@ def command(
     Where results that samples have would be made again, as after a change of a key, it says why and starts nothing,
     unless --yes is given. Samples that are new or not finished, and what is made of all samples, need no --yes.
 
+    With --dry-run it starts nothing, and says how many jobs there are, and what disk, time and memory they will need.
+
     Example: gpd run germline results --cores 32
     """
     folder = workflow.find_profile(profile) if profile else None
-    code = run(pipeline, directory, terminal(), cores, configfile or [], folder, extra=context.args, yes=yes)
+    options = (context.args, yes, verbose)
+    code = run(pipeline, directory, terminal(), cores, configfile or [], folder, *options)
     raise typer.Exit(code)
 
 
@@ -72,6 +83,7 @@ def run(
     profile: Path | None = None,
     extra: Sequence[str] = (),
     yes: bool = False,
+    verbose: bool = False,
 ) -> int:
     """Run `pipeline` in `directory` and print its tables; 0 where all is done, 1 where something failed, named.
 
@@ -101,15 +113,32 @@ def run(
             print_lines(console, [f"going on without {listed(without)}"])
             runs.append(start(command(without), without, workflow.log(len(runs) + 1)))
     samples = [row["sample_name"] for row in configured.samples] if configured else []
-    code = conclude(PIPELINES[pipeline], runs, samples, console)
+    plan = snakemake_log.plan
+    if only_asks(extra) and not (verbose or prints_commands(extra)):
+        plan = partial(
+            run_plan.lines, partial(_configuration, directory, configfiles, pipeline), directory, given(first)
+        )
+    code = conclude(PIPELINES[pipeline], runs, samples, console, plan)
     if any(ran.attempts for ran in runs):
         print_lines(console, run_display.verdict_lines(directory / VERDICTS))
+    if not only_asks(extra):
+        print_lines(console, run_display.result_lines(directory, snakemake_log.results(runs[-1].output)))
     return code
 
 
 def only_asks(extra: Iterable[str]) -> bool:
     """Whether Snakemake's options have it run nothing."""
     return any(re.fullmatch(r"--dry-?run|--unlock|-[a-zA-Z]*n[a-zA-Z]*", word) for word in extra)
+
+
+def prints_commands(extra: Iterable[str]) -> bool:
+    """Whether Snakemake's options ask for the commands of jobs."""
+    return any(re.fullmatch(r"--printshellcmds|-[a-zA-Z]*p[a-zA-Z]*", word) for word in extra)
+
+
+def given(command: Sequence[str]) -> int | None:
+    """The cores that a command gives Snakemake."""
+    return int(command[command.index("--cores") + 1]) if "--cores" in command else None
 
 
 def _dropped(pipeline: str, runs: Sequence[Ran], configured: Configuration | None, extra: Sequence[str]) -> list[str]:

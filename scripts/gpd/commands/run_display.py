@@ -1,7 +1,9 @@
 """What a person sees: the progress of a run, and its tables. Holds no figure of its own."""
 
 import csv
+import re
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,15 +16,24 @@ from gpd.commands.subcommands import print_lines
 from gpd.execution import workflow
 from gpd.files import read_bytes
 from gpd.outcomes import COHORT, owner
+from gpd.paths import ROOT
 from gpd.pipelines import ALTERNATIVES
 from gpd.records.ledger import Attempt
 from gpd.tables.summary import Summary
-from gpd.text.formats import brief, some
+from gpd.text.formats import brief, counted, some
 from gpd.text.grid import Grid, group, rich_table
 
 MOST_SAMPLES = 4
 MOST_NAMED = 20
 NOT_RUN = "not run"
+LEDGER = "ledger.jsonl"
+WORST_FIRST = ("fail", "warn")  # verdicts
+WHAT_TO_DO = [
+    "  no verdict removes a result; what to do about each:",
+    f"  {ROOT / 'docs/how-to/which-sample-is-wrong.md'}",
+    "  other limits: qc.thresholds in the config; to go on without a sample: leave_out",
+]
+_WILDCARD = re.compile(r"{(\w+)}")
 
 
 class RunDisplay:
@@ -93,33 +104,52 @@ def step_table(summary: Summary) -> Table:
     return rich_table(Grid(caption, ("step", *columns, "total"), (group(steps), group([total]))))
 
 
-def throughput_lines(summary: Summary, waited: str = "") -> list[str]:
-    """Makespan, samples that succeeded and failed, samples a day; `waited` says how long jobs waited for CPUs."""
+def finished_lines(summary: Summary, waited: str = "") -> list[str]:
+    """How many samples finished, and the makespan; `waited` says how long jobs waited for CPUs."""
     samples = len([column for column in summary.columns if column != COHORT])
     which = "samples with work left" if summary.resumed else "samples"
-    done = f"{len(summary.succeeded)} of {samples} {which} succeeded" if samples else "only steps of the cohort ran,"
+    done = f"{len(summary.succeeded)} of {samples} {which} finished" if samples else "only steps of the cohort ran,"
     lines = [f"{done} in {seconds(summary.makespan_s)} s"]
-    where = "this machine"
     if summary.of_run:
-        where = "these hosts"
         lines.append("jobs ran on several hosts, whose clocks differ: the time is the whole run's, by this one's clock")
     if summary.resumed:
-        lines.append("part of the work was done before: no samples a day")
-    if summary.samples_per_day is not None:
-        lines.append(f"{summary.samples_per_day:,.0f} samples a day of this size, on {where}, as it was run")
+        lines.append("part of the work was done before: the time is that of the rest")
     return [*lines, *([f"{waited}: this is no figure of the machine alone"] if waited else [])]
 
 
 def verdict_lines(table: Path) -> list[str]:
-    """Samples that the table of samples warns of or fails, with the reason; none where there is no table."""
+    """How many samples pass by the table of samples, and who does not, with the reason; none without a table."""
     if not table.exists():
         return []
     lines = read_bytes(table).decode(errors="replace").splitlines()
-    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-    found = [row for row in rows if row.get("verdict") in ("warn", "fail")]
-    found.sort(key=lambda row: row["verdict"] != "fail")
-    named = [f"{row['verdict']}: {row['sample_name']}: {row['reason']}" for row in found[:MOST_NAMED]]
-    return [*named, *([f"and {len(found) - MOST_NAMED} more: {table}"] if len(found) > MOST_NAMED else [])]
+    rows = [row for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if row.get("verdict")]
+    found = sorted((row for row in rows if row["verdict"] in WORST_FIRST), key=_how_bad)
+    named = [f"  {row['verdict']}: {row['sample_name']}: {row['reason']}" for row in found[:MOST_NAMED]]
+    more = [f"  and {len(found) - MOST_NAMED} more: {table}"] if len(found) > MOST_NAMED else []
+    return [_counted_verdicts(row["verdict"] for row in rows), *named, *more, *(WHAT_TO_DO if found else [])]
+
+
+def _how_bad(row: Mapping[str, str]) -> int:
+    return WORST_FIRST.index(row["verdict"])
+
+
+def _counted_verdicts(verdicts: Iterable[str]) -> str:
+    counts = Counter(verdicts)
+    others = [f"{counts[verdict]} {verdict}" for verdict in WORST_FIRST if counts[verdict]]
+    return ", ".join([f"quality: {counts['pass']} of {counted(counts.total(), 'sample')} pass", *others])
+
+
+def result_lines(directory: Path, results: Mapping[str, str]) -> list[str]:
+    """Where in `directory` that lies which one opens first, of the kinds of `results` that are there."""
+    found = {kind: path for kind, path in results.items() if any(directory.glob(_WILDCARD.sub("*", path)))}
+    if not found:
+        return []
+    shown = {kind: str(directory / _WILDCARD.sub(lambda name: name[1].upper(), path)) for kind, path in found.items()}
+    shown["jobs"] = f"{directory / LEDGER} (gpd ledger show {directory})"
+    width = max(map(len, shown))
+    in_folder = f" --directory {directory}" if directory != Path() else ""
+    hand_on = f"to hand them on: gpd deliver FOLDER{in_folder}"
+    return ["look at:", *(f"  {kind:{width}}  {path}" for kind, path in shown.items()), hand_on]
 
 
 def failure_table(failures: Iterable[Attempt]) -> Table:

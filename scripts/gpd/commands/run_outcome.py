@@ -1,6 +1,6 @@
 """What came of `gpd run`: its tables, the samples that failed and those that they held up, its exit code."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -50,10 +50,17 @@ class Ran:
         return [attempt for attempt in self.recorded if attempt.run == self.run_id]
 
 
-def conclude(pipeline: Pipeline, runs: Sequence[Ran], samples: Sequence[str], console: Console) -> int:
+def conclude(
+    pipeline: Pipeline,
+    runs: Sequence[Ran],
+    samples: Sequence[str],
+    console: Console,
+    plan: Callable[[Sequence[str]], list[str]] = snakemake_log.plan,
+) -> int:
     """Show what came of a run: one Snakemake, and those that went on without samples; the exit code.
 
-    `samples`: of a run that did not end well, all that are in the tables.
+    `samples`: of a run that did not end well, all that are in the tables. `plan` says what is shown of Snakemake's
+    output where no job ran.
     """
     ids, last = {ran.run_id for ran in runs}, runs[-1]
     attempts = [attempt for ran in runs for attempt in ran.attempts]
@@ -72,7 +79,10 @@ def conclude(pipeline: Pipeline, runs: Sequence[Ran], samples: Sequence[str], co
             print_lines(console, [f"not begun: {some(left, MOST_NAMED)}"])
     if last.without:
         print_lines(console, _went_on(pipeline, last))
-    return _exit_code(last.ended, runs[0].exit_code == 0, attempts, console)
+    if runs[0].exit_code == 0:
+        print_lines(console, [] if attempts else plan(last.output))
+        return DONE
+    return _exit_code(last.ended, attempts, console)
 
 
 def _went_on(pipeline: Pipeline, last: Ran) -> list[str]:
@@ -86,17 +96,13 @@ def _went_on(pipeline: Pipeline, last: Ran) -> list[str]:
     return [f"went on without {without}: no step of the cohort was left to do"]
 
 
-def _exit_code(finished: workflow.Finished, well: bool, attempts: Sequence[Attempt], console: Console) -> int:
-    """The exit code; the reason of one that is not 0 is printed. Raises GpdError where no job ran."""
-    if well:
-        if not attempts:
-            print_lines(console, snakemake_log.plan(finished.output))
-        return DONE
+def _exit_code(finished: workflow.Finished, attempts: Sequence[Attempt], console: Console) -> int:
+    """The exit code of what did not end well; the reason is printed. Raises GpdError where no job ran."""
     if failed := failed_jobs(attempts):
         print_lines(console, [f"{counted(len(failed), 'job')} failed"])
         return FAILED
     if again := next((line for line in finished.output if line.startswith(snakemake_log.AGAIN)), None):
-        raise GpdError(f"{again}; nothing was started: --yes makes them again, --dry-run shows each job")
+        raise GpdError(f"{again}; nothing was started: --yes makes them again, --dry-run --verbose shows each job")
     if not attempts:
         raise GpdError(finished.reason)
     print_lines(console, ["not everything was done:", *finished.reason.splitlines()])
@@ -122,7 +128,7 @@ def show(
         console.print(run_display.step_table(summary))
         if whole:
             waited = disturbances.waited([one for one in attempts if one.step in steps], summary.makespan_s)
-            print_lines(console, run_display.throughput_lines(summary, waited))
+            print_lines(console, run_display.finished_lines(summary, waited))
     if failures := summary.failures if whole else failed_jobs(filter(_ended_by_itself, attempts)):
         console.print(run_display.failure_table(failures))
     if whole:

@@ -1,13 +1,14 @@
 """Snakemake's output, read: how far it is, what is planned, why it stopped. Pure: it looks at lines."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
 
 MOST_LINES = 20  # of a reason
 BEGUN = "Building DAG of jobs..."
 STATISTICS = "Job stats:"
+RESULTS = "results: "  # a line of the workflow: what is opened first, by kind, with wildcards in the paths
 AGAIN = "would be made again: "  # what finished samples have: the workflow may be told to end for it
 # rules that only collect files for others: no jobs of a pipeline
 HOUSEKEEPING = ("all", "results", "prepare", "list_files", "left_out")
@@ -28,7 +29,7 @@ _CALL = re.compile(r'^\s+File ".*", line \d+')  # a line of Python's, which a us
 _NOTICE = re.compile(  # tells nothing of what went wrong
     r"^(?:Using workflow specific profile |Config file .* is extended by |Assuming unrestricted shared filesystem|"
     r"Exiting because a job|Complete log\(s\)|Elapsed time|"
-    r"Shutting down, |warning: )"
+    r"Shutting down, |warning: |results: )"
 )
 
 
@@ -40,6 +41,7 @@ class PlannedJob:
     outputs: tuple[str, ...]
     threads: int
     mem_mb: int | None
+    wildcards: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -100,6 +102,13 @@ class Progress:
         self.local.discard(job)
 
 
+def results(lines: Iterable[str]) -> dict[str, str]:
+    """Where the workflow leaves what is opened first, by kind, relative to its folder, with wildcards in the paths."""
+    told = next((line for line in lines if line.startswith(RESULTS)), RESULTS)
+    pairs = (part.partition(" ") for part in told.removeprefix(RESULTS).split(", ") if part)
+    return {kind: path for kind, _, path in pairs}
+
+
 def planned_rules(lines: Sequence[str]) -> frozenset[str]:
     """The rules that Snakemake was to run, by the table with which it begins."""
     if STATISTICS not in lines:
@@ -110,7 +119,7 @@ def planned_rules(lines: Sequence[str]) -> frozenset[str]:
 
 
 def planned_jobs(lines: Sequence[str]) -> list[PlannedJob]:
-    """The jobs of a dry run. No output of this workflow has a comma in its name."""
+    """The jobs of a dry run. No output or name of this workflow has a comma in it."""
     jobs = []
     for number, line in enumerate(lines):
         if started := _STARTED.match(line):
@@ -119,7 +128,9 @@ def planned_jobs(lines: Sequence[str]) -> list[PlannedJob]:
             outputs = tuple(filter(None, fields.get("output", "").split(", ")))
             memory = _MEMORY.search(fields.get("resources", ""))
             mem_mb = int(memory[1]) if memory else None
-            jobs.append(PlannedJob(started[1], outputs, int(fields.get("threads", 1)), mem_mb))
+            pairs = (word.partition("=") for word in fields.get("wildcards", "").split(", ") if word)
+            wildcards = {name: value for name, _, value in pairs}
+            jobs.append(PlannedJob(started[1], outputs, int(fields.get("threads", 1)), mem_mb, wildcards))
     return jobs
 
 
@@ -137,6 +148,13 @@ def _after_plan(lines: Sequence[str]) -> Sequence[str]:
     begun = lines.index(STATISTICS) if STATISTICS in lines else len(lines)
     total = next((number for number in range(begun, len(lines)) if lines[number].startswith("total ")), -1)
     return lines[total + 1 :]
+
+
+def job_table(lines: Sequence[str]) -> list[str]:
+    """The table of planned jobs, to its total; nothing where there is none."""
+    begun = lines.index(STATISTICS) + 1 if STATISTICS in lines else len(lines)
+    table = list(takewhile(bool, lines[begun:]))
+    return table if table and table[-1].startswith("total ") else []
 
 
 def plan(lines: Sequence[str]) -> list[str]:

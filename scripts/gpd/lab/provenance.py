@@ -68,7 +68,7 @@ def profile_digest(profile: Mapping[str, Any], threads: Mapping[str, int]) -> st
     Its `set-threads` counts for the rules that `threads` says nothing of; what that says is recorded as it is.
     """
     left = {rule: count for rule, count in (profile.get("set-threads") or {}).items() if rule not in threads}
-    return _digest(_without_folders({**profile, "set-threads": left}))
+    return _digest(without_folders({**profile, "set-threads": left}))
 
 
 def variables(environment: Mapping[str, str]) -> dict[str, str]:
@@ -108,12 +108,12 @@ def pair_hmm(log: str) -> str | None:
     return f"{instructions[1]}, {found[1]}" if instructions else found[1]
 
 
-def _without_folders(value: Any) -> Any:
+def without_folders(value: Any) -> Any:
     """A profile's value, of absolute paths in it the names."""
     if isinstance(value, dict):
-        return {key: _without_folders(entry) for key, entry in value.items()}
+        return {key: without_folders(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_without_folders(entry) for entry in value]
+        return [without_folders(entry) for entry in value]
     return Path(value).name if isinstance(value, str) and value.startswith("/") else value
 
 

@@ -1,11 +1,11 @@
-"""What a run came to: time a step and sample, makespan, samples a day, failures. Pure: no clock, no files."""
+"""What a run came to: time a step and sample, makespan, failures. Pure: no clock, no files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpd.outcomes import COHORT, NOT_FINISHED, Outcome, judge_alone, owner
 from gpd.records.ledger import Attempt, failed_jobs, one_clock
-from gpd.tables.rows import a_day, span_s
+from gpd.tables.rows import span_s
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,6 @@ class Summary:
     def unfinished(self) -> tuple[Outcome, ...]:
         """Samples that did not come to their end, of which no job failed."""
         return tuple(outcome for outcome in self.outcomes if outcome.cause == NOT_FINISHED)
-
-    @property
-    def samples_per_day(self) -> float | None:
-        """24 h x samples that succeeded / makespan: a failed sample costs its time and counts nothing.
-
-        None for a run that found work done already: its makespan is not what the samples cost.
-        """
-        return None if self.resumed or not self.makespan_s else a_day(len(self.succeeded), self.makespan_s)
 
     def summed_s(self, column: str) -> float:
         return sum(by_sample.get(column, 0.0) for by_sample in self.steps.values())

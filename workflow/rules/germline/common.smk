@@ -17,6 +17,10 @@ MODEL = "vets" if config["filter"] == "vets" else "vqsr"  # whose training sets 
 # the step that fits it
 modelled_by = {"vqsr": "variant_recalibration", "vets": "train_variant_annotations"}[MODEL]
 
+filtered_by = FINAL_CALLS[config["filter"]]
+filter_step = "haplotype_caller" if filtered_by == "call_variants" else filtered_by
+normalised_by = filtered_by if config["normalise"] == "none" else "normalise"
+finished_by = "consequences" if config["annotation"] else normalised_by  # the rule that makes the final calls
 callsets = ["cohort"] if config["calling"] == "joint" else samples
 recalibrates = config["bqsr"] != "none"
 deduplicated_by = "mark_duplicates" if config["realigner"] == "none" else "realign_indels"
@@ -160,7 +164,7 @@ def calls_of(step, callset="{callset}"):
 def made_calls(step, callset="{callset}"):
     """A step's call set and its index as outputs; a run leaves those of the last step alone."""
     made = calls_of(step, callset)
-    return {name: result(path) for name, path in made.items()} if step == FINAL_CALLS[config["filter"]] else made
+    return {name: result(path) for name, path in made.items()} if step == finished_by else made
 
 
 def models(callset="{callset}"):
@@ -207,7 +211,7 @@ def training_sets(wildcards):
     return {"resources": list(files.values()), "resource_indexes": [f"{vcf}.tbi" for vcf in files.values()]}
 
 
-calls = f"results/{FINAL_CALLS[config['filter']]}/{{callset}}.vcf.gz"
+calls = f"results/{finished_by}/{{callset}}.vcf.gz"
 
 
 def cohort_results():
@@ -224,6 +228,7 @@ def preparations():
     return [
         *(*reference.values(), N_FREE, CALLED, *([TARGETS] if padding else [])),
         *([STR_TABLE] if config["dragen_mode"] else []),
+        *(["results/reference/gene_models.gff3"] if config["annotation"] else []),
         *(expand([INTERVAL, WIDE], interval=joint_intervals) if joint else []),
         *([CRAM_REFERENCE] if config["cram_reference"] and config["bam_input"] == "remap" else []),
         *(*index, *ready, *(f"{vcf}.tbi" for vcf in ready)),

@@ -25,6 +25,10 @@ genotypes = (
 )
 KNOWN_GENOTYPES = [path] if (path := config["qc"]["known_genotypes"]) else []
 group_of = sexes
+opened_first = {
+    "calls": calls.replace("{callset}", "cohort" if config["calling"] == "joint" else "{sample}"),
+    "alignments": "results/alignment/{sample}.cram" if config["alignment_format"] == "cram" else FINAL_BAM,
+}
 PAIRS = "results/identity/pairs.tsv"
 measured = [*expand(of_alignments, sample=samples), *expand(of_calls, callset=callsets), PAIRS]
 measured_names = [

@@ -20,6 +20,7 @@ TABLES = (
 conditions = load(source("tuxedo/design.py")).conditions(units, cohort.samples)
 CONTRAST = "{contrast}" if contrasts else ""  # a folder for each
 COMPARISON = Path("results/differential_expression", CONTRAST).as_posix()
+GENE_TABLE = f"results/gene_table/{CONTRAST or 'genes'}.tsv"
 
 
 def compared_conditions(wildcards):

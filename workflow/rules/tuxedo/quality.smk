@@ -11,6 +11,12 @@ measured = [*expand(of_samples, sample=samples), *of_all]
 measured_names = [*(f"{name}:{group_of[name]}" for name in samples * len(of_samples)), *["all"] * len(of_all)]
 # by list_files, some with names before them
 listed, listed_names = {"qc": measured, "expression": COUNTS}, {"qc": measured_names}
+opened_first = {
+    **({"genes": GENE_TABLE, "tests": f"{COMPARISON}/gene_exp.diff"} if compared else {}),
+    **({"plots": Path("results/visualize", CONTRAST).as_posix()} if config["stop_after"] == "visualize" else {}),
+    "counts": of_all[0],
+    "alignments": FINAL_BAM,
+}
 targets, called_in, SEX_CONTIGS, UNJUDGED_SEX = "", [], "", ""
 # Cuffdiff leaves cores idle for most of its time: what it does not wait for runs beside it, or where nothing else can
 beside_comparison = ["read_features", "gene_counts", "samtools_stats"] if compared else []

@@ -34,6 +34,8 @@ def errors(
     )
     if cohort.config["pipeline"] == "tuxedo" and not cohort.errors:
         found += experiment_errors(cohort, script, place, warn)
+    if cohort.config["pipeline"] == "germline" and cohort.config["annotation"]:
+        found += gene_errors(cohort.config, script, place)
     if others := strangers(cohort, place):
         warn(
             f"{place('results/')} has results of samples that the tables do not name, and leaves them: " + named(others)
@@ -80,6 +82,15 @@ def experiment_errors(cohort: Any, script: Script, place: Callable[[str], str], 
             yield from annotation_errors(config, key, script, place, warn)
     for warning in design.warnings(config, conditions) if not wrong else ():
         warn(warning)
+
+
+def gene_errors(config: Mapping, script: Script, place: Callable[[str], str]) -> Iterator[str]:
+    """Of the genes that consequences are told by."""
+    inputs, path = script("checks/inputs.py"), config["annotation"]
+    contigs, unread = inputs.read_reference(config["reference"], place("results/reference/genome.fa.fai"))
+    fault = inputs.path_fault(path) or (not unread and script("germline/gene_models.py").fault(path, contigs))
+    if fault:
+        yield f"config: annotation {path} {fault}"
 
 
 def annotation_errors(

@@ -39,7 +39,9 @@ PAGE_HEADER = (
     "#   id: samples_and_verdicts",
     "#   sort_rows: false",
     "#   no_violin: true",
+    "# headers:",
 )
+FORMATS = {"0": "{:,.0f}", "1": "{:,.1f}", "2": "{:,.2f}", "%": "{:.2%}"}  # of numbers on the MultiQC page
 
 Row = dict[str, Any]
 
@@ -48,7 +50,7 @@ class Column(NamedTuple):
     """A column, as a row of the table of columns has it; empty where that has a dash.
 
     `compared` ones get a robust z; `threshold` says on which side of it a figure passes, `outlier` that its z is
-    judged; `shown` ones are on the MultiQC page.
+    judged; `shown` ones are on the MultiQC page, as text, in per cent, or with so many decimals.
     """
 
     name: str
@@ -66,14 +68,33 @@ def read_columns(path: Path) -> list[Column]:
     return [Column(*(word if word != "-" else "" for word in line.split("\t"))) for line in lines]
 
 
-def read_limits(path: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """By figure and kind of samples, from which value on they warn or fail."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+class Limit(NamedTuple):
+    """From which value on a figure warns or fails, and whose limit that is."""
+
+    value: float
+    whose: str = "your limit"
+
+
+Limits = dict[str, dict[str, dict[str, Limit]]]  # by figure, kind of samples, and level
+
+
+def read_limits(path: Path) -> Limits:
+    """The usual ones."""
+    found: Limits = {}
     _, *lines = path.read_text(encoding="utf-8").splitlines()
-    for figure, kinds, *bounds, _ in (line.split("\t") for line in lines):
-        numbers = {level: float(bound) for level, bound in zip(("warn", "fail"), bounds, strict=True) if bound != "-"}
+    for figure, kinds, *bounds, whose, _ in (line.split("\t") for line in lines):
+        of_levels = zip(LEVELS[1:], bounds, (whose.split("/") * 2)[:2], strict=True)
+        numbers = {level: Limit(float(bound), f"{name}'s limit") for level, bound, name in of_levels if bound != "-"}
         found.setdefault(figure, {}).update((kind, numbers) for kind in kinds.split(","))
     return found
+
+
+def own_limits(thresholds: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Limits:
+    """Those of a configuration."""
+    return {
+        figure: {kind: {level: Limit(value) for level, value in bounds.items()} for kind, bounds in of_kinds.items()}
+        for figure, of_kinds in thresholds.items()
+    }
 
 
 def kind_of(called: int | None, targets: bool) -> str:
@@ -125,7 +146,7 @@ def findings(
     columns: Iterable[Column],
     scores: Mapping[str, float],
     ratios: Mapping[str, float],
-    thresholds: Mapping[str, Mapping[str, float]],
+    thresholds: Mapping[str, Mapping[str, Limit]],
     unjudged_sex: str = "",
     library: str = "",
 ) -> Iterator[tuple[str, str]]:
@@ -135,8 +156,8 @@ def findings(
     for name, least in ((column.name, column.threshold == "at least") for column in columns if column.threshold):
         bounds = thresholds.get(name, {})
         if name in row and (level := judge(row[name], bounds, least)):
-            bound, side = bounds[level], "below" if least else "above"
-            yield level, f"{name} {beside(row[name], bound)} is {side} {bound:g}"
+            (bound, whose), side = bounds[level], "below" if least else "above"
+            yield level, f"{name} {beside(row[name], bound)} is {side} {bound:g} ({whose})"
     yield from sex_findings(row, unjudged_sex)
     yield from library_findings(row, library)
     for name, ratio in ratios.items():
@@ -193,12 +214,12 @@ def usual_library(rows: Iterable[Row]) -> str:
     return found.most_common(1)[0][0] if found else ""
 
 
-def judge(value: float, bounds: Mapping[str, float], least: bool = False) -> str:
+def judge(value: float, bounds: Mapping[str, Limit], least: bool = False) -> str:
     """The level that a value comes to; empty where it passes."""
     beyond = (
         level
         for level in ("fail", "warn")
-        if level in bounds and (value < bounds[level] if least else value > bounds[level])
+        if level in bounds and (value < bounds[level].value if least else value > bounds[level].value)
     )
     return next(beyond, "")
 
@@ -207,7 +228,7 @@ def judge_all(
     rows: Mapping[str, Row],
     columns: Sequence[Column],
     kind: str,
-    of_kinds: Mapping[str, Mapping[str, Mapping[str, float]]],
+    of_kinds: Mapping[str, Mapping[str, Mapping[str, Limit]]],
     unjudged_sex: str = "",
 ) -> dict[str, dict[str, float]]:
     """Give each row its verdict; returns the robust z of the figures."""
@@ -245,6 +266,16 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Row], above: Sequen
     path.write_text("".join(f"{line}\n" for line in [*above, "\t".join(columns), *lines]), encoding="utf-8")
 
 
+def page_header(columns: Iterable[Column]) -> Iterator[str]:
+    """The lines by which MultiQC shows the table: a title, the meaning and the digits of each column."""
+    yield from PAGE_HEADER
+    for column in columns:
+        looks = {"title": column.name.replace("_", " "), "description": column.meaning}
+        looks |= {"format": FORMATS[column.shown]} if column.shown in FORMATS else {}
+        looks |= {"suffix": f" {column.unit}"} if column.unit in ("bp", "x") else {}
+        yield f"#   {column.name}: {json.dumps(looks)}"
+
+
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     subcommands = parser.add_subparsers(dest="subcommand", required=True)
@@ -262,16 +293,17 @@ def main(argv: Sequence[str]) -> int:
     measured = json.loads(given.figures.read_text(encoding="utf-8"))
     rows, kind = measured["samples"], kind_of(measured.get("called_bases"), given.targets)
     columns = read_columns(given.columns)
-    thresholds = (read_limits(given.limits) if given.limits else {}) | given.thresholds
+    thresholds = (read_limits(given.limits) if given.limits else {}) | own_limits(given.thresholds)
     scores = judge_all(rows, columns, kind, thresholds, given.unjudged_sex)
     if given.subcommand == "gate":
         return gate(rows, given.key)
     names, compared = [column.name for column in columns], [column.name for column in columns if column.compared]
     write(given.table, names, rows.values())
     write(given.scores, ("sample_name", *compared), ({"sample_name": sample} | scores[sample] for sample in rows))
-    shown_ones = [column.name for column in columns if column.shown]
+    shown_ones = [column for column in columns if column.shown]
     worst_first = sorted(rows.values(), key=lambda row: LEVELS.index(row["verdict"]), reverse=True)
-    write(given.multiqc, ("sample_name", *shown_ones), worst_first, PAGE_HEADER)
+    on_page = ("sample_name", *(column.name for column in shown_ones))
+    write(given.multiqc, on_page, worst_first, list(page_header(shown_ones)))
     return 0
 
 

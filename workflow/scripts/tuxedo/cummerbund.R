@@ -78,7 +78,29 @@ distance_plot <- function(cuff, replicates) {
   plot + theme(axis.text.x = name_size(replicates), axis.text.y = name_size(replicates))
 }
 
-summary_plots <- function(cuff, fpkm) {
+read_table <- function(folder, name) {
+  read.delim(file.path(folder, name), quote = "", comment.char = "", stringsAsFactors = FALSE)
+}
+
+# Samples by their own names, which Cuffdiff numbers within their condition (wt_0): read_groups.info has their files.
+pca_plot <- function(folder, replicates) {
+  groups <- read_table(folder, "read_groups.info")
+  groups$sample <- sub("[.]cxb$", "", basename(groups$file))
+  values <- merge(read_table(folder, "genes.read_group_tracking"), groups,
+                  by.x = c("condition", "replicate"), by.y = c("condition", "replicate_num"))
+  expression <- log2(unclass(xtabs(FPKM ~ tracking_id + sample, values)) + 1)
+  found <- prcomp(t(expression))
+  share <- 100 * found$sdev^2 / max(sum(found$sdev^2), .Machine$double.eps)
+  points <- data.frame(found$x[, 1:2], sample = rownames(found$x))
+  points$condition <- groups$condition[match(points$sample, groups$sample)]
+  ggplot(points, aes(PC1, PC2, colour = condition, label = sample)) +
+    geom_point() +
+    geom_text(vjust = -0.8, size = 3, show.legend = FALSE, check_overlap = replicates > LISTED_REPLICATES) +
+    scale_x_continuous(sprintf("PC1 (%.0f%% of variance)", share[1]), expand = expansion(mult = 0.15)) +
+    scale_y_continuous(sprintf("PC2 (%.0f%% of variance)", share[2]), expand = expansion(mult = 0.15))
+}
+
+summary_plots <- function(cuff, fpkm, folder) {
   reason <- few_expressed(fpkm)
   replicates <- ncol(fpkm)
   legend <- theme(legend.position = if (replicates > LISTED_REPLICATES) "none" else "right")
@@ -87,7 +109,7 @@ summary_plots <- function(cuff, fpkm) {
     plot_of("density", reason, function() csDensity(genes(cuff), replicates = TRUE, pseudocount = 1) + legend),
     plot_of("box", reason, function() csBoxplot(genes(cuff), replicates = TRUE) + legend + axis),
     plot_of("dispersion", reason, function() above_noise(dispersionPlot(genes(cuff)))),
-    plot_of("pca", reason, function() PCAplot(genes(cuff), "PC1", "PC2", replicates = TRUE) + legend),
+    plot_of("pca", reason, function() pca_plot(folder, replicates)),
     plot_of("replicate_distance", reason, function() distance_plot(cuff, replicates))
   )
 }
@@ -154,7 +176,7 @@ main <- function(arguments) {
   conditions <- unique(c(tests$sample_1, tests$sample_2))
   fpkm <- repFpkmMatrix(genes(cuff))
   plots <- c(
-    summary_plots(cuff, fpkm),
+    summary_plots(cuff, fpkm, source),
     pair_plots(cuff, tests, conditions, as.character(samples(genes(cuff))), fdr),
     gene_plots(cuff, significant, as.integer(arguments[4]), ncol(fpkm))
   )
