@@ -38,9 +38,9 @@ CONFIGURATIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         JOINT | {"filter": "vqsr", "vqsr": VQSR, "ploidy_regions": {"male": "regions.bed"}},
         {"gatk": "gatk3", "realigner": "gatk3", "filter": "vqsr", "vqsr": VQSR, "known_indels": ["known.vcf"]},
         {"reference": {"fasta": "genome.fa", "bwa_index": "index"}, "duplicates": "samtools"},
-        {"preset": "dragen-gatk", "gvcf": False},
+        {"preset": "dragen-gatk", "gvcf": False, "trim": "fastp"},
     ],
-    "tuxedo": [USUAL, {"aligner": "tophat2", "mask": "genes.gtf"}],
+    "tuxedo": [USUAL, {"aligner": "tophat2", "mask": "genes.gtf", "trim": "fastp"}],
 }
 # made of reads in BAM or CRAM, and of a reference with decoys, of which plans have none
 ASKED_FOR = [

@@ -141,7 +141,7 @@ def test_what_cannot_be_used_is_left_out_and_why():
     Path("reads/gone.fq.gz").symlink_to("nowhere")
     Path("reads/copy_R1.fq.gz").symlink_to("A_R1.fq.gz")
     os.mkfifo("reads/pipe.fq")
-    said = gpd("reads")
+    output = gpd("reads")
     assert units() == [("A", "L001")]
     for line in (
         "left out: reads/B_R1.fq.gz and reads/C_R2.fq.gz: a lane without its mate",
@@ -156,7 +156,7 @@ def test_what_cannot_be_used_is_left_out_and_why():
         "left out: reads/pipe.fq: no plain file",
         "reads of no sample",
     ):
-        assert line in said
+        assert line in output
 
 
 @pytest.mark.parametrize(
@@ -170,9 +170,9 @@ def test_what_cannot_be_used_is_left_out_and_why():
 def test_two_samples_of_one_name_are_asked_for(one, two):
     pair(one, first="one")
     pair(two, first="two")
-    said = gpd("reads", code=2)
-    assert "--samples-by name" in said
-    assert "--samples-by folder" in said
+    output = gpd("reads", code=2)
+    assert "--samples-by name" in output
+    assert "--samples-by folder" in output
     assert not Path("config").exists()
     gpd("reads", "--samples-by", "name", "--directory", "by-name")
     assert Path("by-name/config/samples.tsv").read_text().count("\n") == 2
@@ -229,9 +229,9 @@ def test_odd_names_are_written_as_the_sheets_take_them(folder):
     for name in ("new\nline_R1.fq.gz", "{brace}_R1.fq.gz", "tab\t_R1.fq.gz"):
         reads(name)
     Path(os.fsdecode(b"reads/\xff_R1.fq.gz")).write_bytes(b"@a\nA\n+\nI\n")
-    said = gpd("reads")
-    assert "braces, control characters" in said
-    assert "\x1b" not in said
+    output = gpd("reads")
+    assert "braces, control characters" in output
+    assert "\x1b" not in output
     assert [sample for sample, _ in units()] == ["hash", "dash", "a-b", "quo-te"]
     assert all(Path(row["fq1"]).is_file() for row in table("units.tsv"))
 
@@ -270,9 +270,9 @@ def test_nothing_is_overwritten():
 def test_a_folder_without_reads_says_what_it_has():
     Path("reads").mkdir()
     Path("reads/A.fq.bz2").touch()
-    said = gpd("reads", code=2)
-    assert "no reads that can be used" in said
-    assert "bzip2" in said
+    output = gpd("reads", code=2)
+    assert "no reads that can be used" in output
+    assert "bzip2" in output
 
 
 def test_a_folder_that_cannot_be_read_is_said(monkeypatch):
@@ -296,10 +296,10 @@ def test_many_files_take_seconds():
         for mate in "12":
             (place / f"S{number}_R{mate}.fastq.gz").write_bytes(text)
     began = time.process_time()
-    said = gpd("reads")
+    output = gpd("reads")
     assert time.process_time() - began < 60
     assert len(units()) == 10_000
-    assert "and 9,980 more samples" in said
+    assert "and 9,980 more samples" in output
 
 
 # ---- alignments ----------------------------------------------------------------------------------------
@@ -315,12 +315,12 @@ def test_alignments_name_their_samples():
     alignment("one.bam", "A")
     alignment("two.cram", "B")
     alignment("both.bam", "A", "B")
-    said = gpd("reads")
+    output = gpd("reads")
     assert [(row["sample_name"], row["unit_name"], row["bam"]) for row in table("units.tsv")] == [
         ("A", "aligned", "reads/one.bam"),
         ("B", "aligned", "reads/two.cram"),
     ]
-    assert "reads/both.bam: alignments of several samples" in said
+    assert "reads/both.bam: alignments of several samples" in output
     assert "bam_input" not in config()
 
 
@@ -370,11 +370,11 @@ def test_the_sheet_of_sarek():
         "P,XX,1,T,L1,reads/tumour_R1.fq.gz,reads/tumour_R2.fq.gz",
         "Q,NA,0,gone,L1,reads/gone_R1.fq.gz,reads/gone_R2.fq.gz",
     )
-    said = gpd("--from", "samplesheet.csv")
+    output = gpd("--from", "samplesheet.csv")
     assert units() == [("HG002", "L1"), ("HG002", "L2")]
     assert table("samples.tsv") == [{"sample_name": "HG002", "sex": "XX"}]
-    assert "left out: T: tumour samples" in said
-    assert "left out: gone L1: files that are not here" in said
+    assert "left out: T: tumour samples" in output
+    assert "left out: gone L1: files that are not here" in output
 
 
 def test_the_sheet_of_nf_core_rnaseq_asks_for_conditions():
@@ -386,10 +386,10 @@ def test_the_sheet_of_nf_core_rnaseq_asks_for_conditions():
         "C1,reads/x_a_R1.fq.gz,reads/x_a_R2.fq.gz,reverse",
         "C1,reads/x_b_R1.fq.gz,reads/x_b_R2.fq.gz,reverse",
     )
-    said = gpd("--from", "samplesheet.csv")
+    output = gpd("--from", "samplesheet.csv")
     assert (config()["pipeline"], config()["strandedness"]) == ("tuxedo", "fr-firststrand")
     assert table("samples.tsv") == [{"sample_name": "C1", "condition": ""}]
-    assert "give each sample its condition in config/samples.tsv" in said
+    assert "give each sample its condition in config/samples.tsv" in output
     assert len(set(units())) == 2
 
 
@@ -402,10 +402,10 @@ def test_a_table_of_units_and_the_samples_beside_it():
         "B\tu1\t\t\tSRR1",
     )
     sheet("samples.tsv", "sample_name\tcondition", "A\ttreated", "B\tcontrol")
-    said = gpd("--from", "units.tsv", "--pipeline", "tuxedo")
+    output = gpd("--from", "units.tsv", "--pipeline", "tuxedo")
     assert table("samples.tsv") == [{"sample_name": "A", "condition": "treated"}]
-    assert "left out: B u1: rows that name no file of reads" in said
-    assert "condition" not in said.partition("to do")[2].replace("conditions", "")
+    assert "left out: B u1: rows that name no file of reads" in output
+    assert "condition" not in output.partition("to do")[2].replace("conditions", "")
 
 
 def test_a_table_of_runs_finds_what_was_fetched():
@@ -420,10 +420,10 @@ def test_a_table_of_runs_finds_what_was_fetched():
         f"SRR2\tSAMN1\tpatient 1\tILLUMINA\t{address}/SRR2.fastq.gz",
         f"SRR3\tSAMN3\tpatient 3\tILLUMINA\t{address}/SRR3_1.fastq.gz;{address}/SRR3_2.fastq.gz",
     )
-    said = gpd("fetched", "--from", "filereport.tsv")
+    output = gpd("fetched", "--from", "filereport.tsv")
     assert units() == [("patient-1", "SRR1"), ("patient-1", "SRR2")]
     assert table("units.tsv")[0]["fq2"] == "fetched/SRR1/SRR1_2.fastq.gz"
-    assert "left out: patient 3 SRR3: files that are not here" in said
+    assert "left out: patient 3 SRR3: files that are not here" in output
 
 
 @pytest.mark.parametrize(
@@ -449,10 +449,10 @@ def test_a_folder_or_a_sheet_is_asked_for():
 
 def test_what_is_not_known_is_asked_for():
     pair("A_R#.fq.gz")
-    said = gpd("reads")
-    assert "to do: name the FASTA file of your genome in config/config.yaml" in said
-    assert "guessed: bqsr: none" in said
-    assert "next: gpd run germline --dry-run" in said
+    output = gpd("reads")
+    assert "to do: name the FASTA file of your genome in config/config.yaml" in output
+    assert "guessed: bqsr: none" in output
+    assert "next: gpd run germline --dry-run" in output
     assert config() == {
         "pipeline": "germline",
         "samples": "config/samples.tsv",

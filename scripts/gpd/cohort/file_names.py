@@ -22,11 +22,11 @@ CONVENTIONS = {
         r"_(?P<mate>[RI][123])_(?P<part>\d{3})",
     ),
     "MGI": (
-        r"(?:(?P<sample>.+)_)?(?P<flow_cell>(?:CL|DP|FP|FT|[EFSTV])\d{8,10}[A-Z]{0,2})_(?P<lane>L\d{2})"
+        r"(?:(?P<sample>.+)_)?(?P<flowcell>(?:CL|DP|FP|FT|[EFSTV])\d{8,10}[A-Z]{0,2})_(?P<lane>L\d{2})"
         r"(?:_(?P<tag>[A-Za-z]*\d+(?:-\d+)?))?_(?:read_?)?(?P<mate>[12])",
     ),
     "Novogene": (
-        r"(?P<sample>.+)_(?P<library>[A-Z]{4}\d{6,}[\w-]*)_(?P<flow_cell>[A-Z0-9]{9,10})_(?P<lane>L\d)_(?P<mate>[12])",
+        r"(?P<sample>.+)_(?P<library>[A-Z]{4}\d{6,}[\w-]*)_(?P<flowcell>[A-Z0-9]{9,10})_(?P<lane>L\d)_(?P<mate>[12])",
     ),
     "R1 and R2": (rf"(?P<sample>.*?){LANE}(?:^|[._-])(?P<mate>[RI][123]|[Rr]ead_?[12])(?:_(?P<part>\d{{3}}))?",),
     "numbers": (rf"(?P<sample>.+?){LANE}[._](?P<mate>r?[1-9]\d?)",),  # mates, or replicates
@@ -46,7 +46,7 @@ class Named:
     mate: str = ""  # 1, 2 or 3; I1 or I2 of index reads
     tag: str = ""
     part: str = ""
-    flow_cell: str = ""
+    flowcell: str = ""
     library: str = ""
 
     @property
@@ -89,7 +89,7 @@ def named(name: str) -> Named:
                 mate if mate.startswith("I") else mate[-1:] if convention != "numbers" else mate.removeprefix("r")
             )
             if convention == "MGI" and not parts["sample"]:
-                parts["sample"] = "_".join(filter(None, (parts["flow_cell"], parts["tag"])))
+                parts["sample"] = "_".join(filter(None, (parts["flowcell"], parts["tag"])))
             return Named(convention, stem, **parts)
     return Named("no mates", stem, stem)
 

@@ -124,7 +124,7 @@ def _groups(files: Iterable[ReadFile], notes: Notes) -> Groups:
     for file in files:
         tells = file.named
         convention = tells.convention if tells.mate else ""
-        key = (str(file.path.parent), convention, tells.sample, tells.flow_cell, tells.tag, tells.lane, tells.part)
+        key = (str(file.path.parent), convention, tells.sample, tells.flowcell, tells.tag, tells.lane, tells.part)
         chosen = numbered if tells.convention == "numbers" else groups
         if (other := chosen[key].setdefault(tells.mate, file)) is not file:
             notes.leave_out(f"a second file of this name beside {other.path.name}", [file.path])
@@ -170,7 +170,7 @@ def clashes(lanes: Iterable[Lane]) -> list[str]:
     for lane in lanes:
         if not (tells := lane.named):
             continue
-        others = [places.setdefault((lane.sample, tells.flow_cell, tells.tag, tells.lane, tells.part), lane)]
+        others = [places.setdefault((lane.sample, tells.flowcell, tells.tag, tells.lane, tells.part), lane)]
         if tells.convention == "Illumina":
             one = tags.setdefault((lane.sample, str(lane.files[0].parent)), lane)
             others += [one] if one.named and one.named.tag != tells.tag else []

@@ -63,15 +63,15 @@ def _choices(lanes: Sequence[Lane]) -> Iterable[list[str]]:
     lane_names = [usable(lane.unit) or (ALIGNED if lane.is_alignment else NO_LANE) for lane in lanes]
     yield lane_names
     yield [_joined(lane.named.part if lane.named else "", name) for lane, name in zip(lanes, lane_names, strict=True)]
-    for parts in (_flow_cell, _stem, lambda lane: f"{lane.files[0].parent.name}-{_stem(lane)}"):
+    for parts in (_flowcell, _stem, lambda lane: f"{lane.files[0].parent.name}-{_stem(lane)}"):
         yield [_joined(parts(lane), name) for lane, name in zip(lanes, lane_names, strict=True)]
     yield [f"unit{number}" for number in range(1, len(lanes) + 1)]
 
 
-def _flow_cell(lane: Lane) -> str:
-    """Flow cell and barcode, or the folder."""
+def _flowcell(lane: Lane) -> str:
+    """Flowcell and barcode, or the folder."""
     tells = lane.named
-    known = [tells.flow_cell, tells.tag] if tells and tells.flow_cell else [lane.files[0].parent.name]
+    known = [tells.flowcell, tells.tag] if tells and tells.flowcell else [lane.files[0].parent.name]
     return "-".join(filter(None, [*known, tells.part if tells else ""]))
 
 
