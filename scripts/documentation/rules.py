@@ -43,8 +43,9 @@ CONFIGURATIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"preset": "dragen-gatk", "gvcf": False, "filter": "vets", "vets": VETS},
         JOINT | {"filter": "vets", "vets": VETS},
         {"preset": "dragen-gatk", "gvcf": False, "normalise": "split", "annotation": "genes.gff3"},
+        {"preset": "dragen-gatk", "gvcf": False, "trim": "fastp"},
     ],
-    "tuxedo": [USUAL, {"aligner": "tophat2", "mask": "genes.gtf"}],
+    "tuxedo": [USUAL, {"aligner": "tophat2", "mask": "genes.gtf", "trim": "fastp"}],
 }
 # made of reads in BAM or CRAM, and of a reference with decoys, of which plans have none
 ASKED_FOR = [

@@ -12,6 +12,7 @@ from gpd.commands import (
     deliver,
     demo,
     doctor,
+    init,
     ledger,
     node,
     package,
@@ -41,7 +42,11 @@ def main() -> None:
     warnings.showwarning = lambda message, *_: say(f"gpd: warning: {message}", err=True)
 
 
-for module in (doctor, run, deliver, demo, topology, node, throughput, scaling, report, compare, size, package, ledger):
+MODULES = (
+    *(doctor, init, run, deliver, demo, topology, node),
+    *(throughput, scaling, report, compare, size, package, ledger),
+)
+for module in MODULES:
     name = module.__name__.rpartition(".")[2]
     if hasattr(module, "app"):
         app.add_typer(module.app, name=name)

@@ -122,7 +122,7 @@ GERMLINE = Pipeline(
     cohort_outputs={"calls": (*OF_FINAL_CALLS, "genotype_gvcfs", "call_variants")},
     genomes=True,
     rules={
-        "map_and_sort": ("map_and_sort", "take_alignment"),
+        "map_and_sort": ("map_and_sort", "take_alignment", "trim"),
         "base_recalibration": ("base_recalibrator", "base_recalibration"),
         "haplotype_caller": ("calibrate_dragstr_model", "haplotype_caller", "call_variants", "reblock_gvcf"),
         "genotype_gvcfs": ("genomics_db_import", "genotype_interval", "gather_genotypes", "genotype_gvcfs"),
@@ -158,7 +158,7 @@ TUXEDO = Pipeline(
     cohort_outputs={"expression": ("differential_expression",)},
     read_count="align/{sample}.json",
     conditions=True,
-    rules={"align": ("tophat2", "align")},
+    rules={"align": ("tophat2", "align", "trim")},
     threaded={
         ("pipeline", "tuxedo"): frozenset({"assemble", "merge", "quantify", "differential_expression"}),
         ("aligner", "hisat2"): frozenset({"align"}),

@@ -46,6 +46,7 @@ ROUTES = {
         "realigner": "gatk3",
         "known_indels": ["other.vcf"],
     },
+    "trimmed": {"trim": "fastp"},
     "hisat2": {"bias_correction": True},
     "tophat2": {"aligner": "tophat2"},
 }
@@ -92,6 +93,7 @@ AGAIN: dict[str, dict[str, tuple[Any, set[str]]]] = {
     },
     "bam": {"bam_input": ("remap", {"bwa_alt", "bwa_index"})},
     "cram": {"cram_reference": ("other.fa", {"cram_reference"})},
+    "trimmed": {"trim": ("none", {"map_and_sort"}), "extra.trim": ("--length_required 30", {"trim"})},
     "decoy": {"calling_contigs": ("all", {"n_free_intervals"})},
     "joint": {
         "leave_out": (["S2"], {"list_files"}),

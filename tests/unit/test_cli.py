@@ -7,7 +7,6 @@ import sys
 
 import pytest
 import recorded_studies
-from conftest import ROOT
 from typer.testing import CliRunner
 
 from gpd.cli import app
@@ -35,6 +34,7 @@ SUBCOMMANDS = {
     "throughput run": (["throughput", "run", "FOLDER/study.yaml"], "study.yaml"),
     "report": (["report", "FOLDER"], "run/run.json"),
     "compare": (["compare", "FOLDER"], "run/run.json"),
+    "init --from": (["init", "--from", "FOLDER/sheet.csv", "--directory", "FOLDER"], "sheet.csv"),
     "run": (["run", "germline", "--directory", "FOLDER"], "config/config.yaml"),
     "run, samples": (["run", "germline", "--directory", "FOLDER", "-n"], "samples.tsv"),
     "run --profile": (["run", "germline", "--profile", "FOLDER/profile"], "profile/config.yaml"),
@@ -81,7 +81,7 @@ def test_a_run_without_a_configuration_says_what_to_do_next(tmp_path):
     refused(done)
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"gpd run: {tmp_path}/config/config.yaml: no such file: ")
-    assert f"copy {ROOT / 'config'} here" in line
+    assert "gpd init FOLDER" in line
     assert "--configfile" in line
     assert not (tmp_path / ".snakemake").exists()
 

@@ -14,9 +14,9 @@ MEASURED = ROOT / "tests" / "golden" / "disk" / "measured.tsv"
 GERMLINE = {
     **{"pipeline": "germline", "scatter": "none", "realigner": "none", "alignment_format": "bam", "bam_input": "keep"},
     **{"calling": "per_sample", "gatk": "gatk4", "mapper": "bwa", "reference": {"bwa_index": ""}, "cram_reference": ""},
-    **{"duplicates": "sambamba", "bqsr": "gatk", "quantize": [], "reblock": False, "gvcf": True},
+    **{"duplicates": "sambamba", "bqsr": "gatk", "quantize": [], "reblock": False, "gvcf": True, "trim": "none"},
 }
-TUXEDO = {"pipeline": "tuxedo", "aligner": "hisat2"}
+TUXEDO = {"pipeline": "tuxedo", "aligner": "hisat2", "trim": "none"}
 FASTQ = 60e9  # of a genome of 30x, compressed
 
 
@@ -116,3 +116,13 @@ def test_measured_samples_took_what_is_estimated(row):
 
 def test_alignments_that_are_recalibrated_again_take_what_recalibrated_ones_do():
     assert need(FASTQ, bqsr="again") == need(FASTQ)
+
+
+@pytest.mark.parametrize(
+    "config", [{}, {"bqsr": "none"}, {"pipeline": "tuxedo"}, {"pipeline": "tuxedo", "aligner": "tophat2"}]
+)
+def test_trimmed_reads_lie_beside_what_is_mapped_of_them_and_do_not_stay(config):
+    usual, trimmed = need(FASTQ, **config), need(FASTQ, trim="fastp", **config)
+    assert trimmed.kept == usual.kept
+    assert trimmed.both > usual.both
+    assert trimmed.results >= usual.results

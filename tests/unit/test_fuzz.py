@@ -14,13 +14,17 @@ from types import SimpleNamespace
 import pytest
 import recorded_studies
 from conftest import ROOT, script
-from fuzzing import FEW, MANY, SEED, YAML, Target, as_json, as_table, as_yaml, changed_bytes, nearly
+from fuzzing import CONTROL, FEW, MANY, SEED, YAML, Target, as_json, as_table, as_yaml, changed_bytes, nearly
 from hypothesis import strategies as st
 from launcher import output_lock, show
 from launching import TOPOLOGIES as FOLDER
 from test_inputs import SCHEMAS, bam, bgzip, cram, fastq
 from test_ledger_command import killed, record
 
+from gpd.cohort import names
+from gpd.cohort import sheets as other_sheets
+from gpd.cohort.notes import Notes
+from gpd.cohort.written import Cohort
 from gpd.commands import ledger as ledger_command
 from gpd.commands.subcommands import Terminal
 from gpd.errors import GpdError
@@ -80,6 +84,16 @@ UNITS = (
     ("sample_name", "unit_name", "fq1", "fq2", "bam", "platform"),
     (("S1", "L1", "a_1.fq", "a_2.fq", "", "illumina"), ("S2", "L1", "", "", "b.bam", "")),
 )
+OF_OTHERS = (
+    (
+        ("patient", "sample", "lane", "status", "sex", "fastq_1", "fastq_2"),
+        (("P", "S1", "L1", "0", "XX", "a_1.fq", "a_2.fq"), ("Q", "S 2", "L1", "1", "NA", "x/a_1.fq", "")),
+    ),
+    (
+        ("run_accession", "sample_alias", "fastq_ftp", "instrument_platform"),
+        (("SRR1", "S1", "ftp.x/a_1.fq;ftp.x/a_2.fq", "ILLUMINA"), ("SRR2", "s1", "ftp.x/a_1.fq", "BGISEQ")),
+    ),
+)
 
 
 def judge_config(folder: Path):
@@ -112,6 +126,22 @@ def judge_sheets(folder: Path):
         errors = cohort.errors or inputs.read_file_errors(cohort.units, cohort.config, {})
         assert errors or (cohort.samples and all(cohort.units.values()))
         return [tables.one_line(error) for error in errors]
+
+    return judge
+
+
+def judge_sheets_of_others(folder: Path):
+    def judge(content: bytes) -> list[str]:
+        path, notes = folder / "sheet.tsv", Notes()
+        path.write_bytes(content)
+        try:
+            found = other_sheets.read(path, [folder / "a_1.fq", folder / "a_2.fq"], notes)
+            lanes = names.with_usable_names(found.lanes, notes)
+        except GpdError as error:
+            return [visible(line) for line in str(error).splitlines()]
+        for text in Cohort("germline", lanes).files(folder).values():
+            assert not CONTROL.search(text.replace("\n", ""))
+        return [visible(line) for line in notes.lines()]
 
     return judge
 
@@ -414,7 +444,8 @@ def judge_rehearsal(folder: Path):
 
 TARGETS = {
     "config": (judge_config, as_yaml(nearly((CONFIG, RNA))), 0.15),
-    "sheets": (judge_sheets, st.tuples(as_table(*SAMPLES), as_table(*UNITS)), 0.15),
+    "sheets": (judge_sheets, st.tuples(as_table(*SAMPLES), as_table(*UNITS)), 0.1),
+    "sheets of others": (judge_sheets_of_others, st.one_of(*(as_table(*sheet) for sheet in OF_OTHERS)), 0.05),
     "throughput": (judge_settings, as_yaml(nearly((THROUGHPUT,))), 0.1),
     "reads": (judge_reads, fastqs(), 0.1),
     "formats": (judge_formats, named({name: changed_bytes(contents) for name, contents in FORMATS.items()}), 0.05),

@@ -5,6 +5,7 @@ import json
 import random
 import re
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -74,6 +75,21 @@ def base_content(dimers: float, adapter: str, cycles: int = 100) -> str:
         shares = [100 * ((1 - dimers) * usual[base] + dimers * (base == own)) for base in "ACGT"]
         lines.append("\t".join(["GCT", str(cycle + 1), *(f"{each:.2f}" for each in shares)]))
     return "\n".join(lines)
+
+
+def test_what_trimming_took_of_all_lanes_is_a_share_of_the_sample():
+    cohort = figures.Cohort(CALLED, targets=False)
+    cohort.add("S1:male", "samtools_stats", recorded("samtools_stats.txt"))
+    for found, kept in ((100, 90), (300, 210)):
+        counts = {when: {"reads": count, "bases": 10 * count} for when, count in (("found", found), ("kept", kept))}
+        cohort.add("S1:male", "trim", json.dumps(counts))
+    assert cohort.samples["S1"]["trimmed_reads"] == pytest.approx(0.25)
+    assert cohort.samples["S1"]["trimmed_bases"] == pytest.approx(0.25)
+
+
+def test_the_counts_of_a_lane_lie_in_a_folder_of_its_sample():
+    assert figures.kind_of(Path("results/trim/depth/L1.json")) == "trim"
+    assert figures.kind_of(Path("results/depth/trim.txt")) == "depth"
 
 
 @pytest.mark.parametrize("adapter", figures.ADAPTERS)

@@ -153,3 +153,46 @@ def test_equal_counts_pass():
 def test_lost_reads_are_an_error(fastq, primary, output):
     with pytest.raises(reads.ReadsLostError, match=output):
         reads.compare_unit(fastq, flagstat(primary, primary))
+
+
+# ---- what trimming leaves ------------------------------------------------------------------------------
+
+
+def fastp(reads_found: int, reads_kept: int) -> dict:
+    """What fastp reports of reads of 100 bases."""
+    counts = {"before_filtering": reads_found, "after_filtering": reads_kept}
+    return {"summary": {when: {"total_reads": n, "total_bases": 100 * n} for when, n in counts.items()}}
+
+
+def test_what_trimming_removes_is_counted_against_the_reads():
+    assert reads.trimmed({"r1": 5, "r2": 5}, fastp(10, 8)) == {
+        "fastq": {"r1": 5, "r2": 5},
+        "found": {"reads": 10, "bases": 1000},
+        "kept": {"reads": 8, "bases": 800},
+    }
+
+
+@pytest.mark.parametrize(
+    ("fastq", "found", "error"),
+    [
+        ({"r1": 5, "r2": 5}, 8, "10 reads in r1, r2, but fastp read 8"),
+        ({"r1": 5, "r2": 4}, 8, "r1 has 5 reads, r2 has 4 reads"),
+        ({"r1": 5, "r2": None}, 10, "r2 was not read to its end"),
+    ],
+)
+def test_reads_that_fastp_did_not_see_are_an_error(fastq, found, error):
+    with pytest.raises(reads.ReadsLostError, match=error):
+        reads.trimmed(fastq, fastp(found, found))
+
+
+@pytest.mark.parametrize(
+    ("fastq", "kept"),
+    [({"r1": 4, "r2": 4}, [8]), ({"r1": 4}, [4]), ({"a1": 4, "a2": 4, "b1": 3, "b2": 3}, [8, 6]), ({}, [])],
+)
+def test_trimmed_files_that_are_whole_pass(fastq, kept):
+    reads.compare_trimmed(fastq, [{"kept": {"reads": count}} for count in kept])
+
+
+def test_trimmed_files_that_lack_reads_are_an_error():
+    with pytest.raises(reads.ReadsLostError, match="b2 has 2 reads, but fastp left 3 in it"):
+        reads.compare_trimmed({"a1": 4, "a2": 4, "b1": 3, "b2": 2}, [{"kept": {"reads": 8}}, {"kept": {"reads": 6}}])

@@ -298,6 +298,7 @@ def test_each_figure_has_its_column():
     made = {"skipped_loci", "reads", "mapped", "strandedness", "strandedness_found", "sense", "genes_detected"}
     made |= {"rrna", "mitochondria", "exons", "introns", "intergenic", "spliced", "multi_mapped", "five_prime"}
     made |= {"duplicates", "library_size", "correlation", "nearer_to", "condition"}
+    made |= {"trimmed_reads", "trimmed_bases"}
     assert {column.name for column in COLUMNS} == made | {"sample_name", "verdict", "reason"}
 
 
@@ -306,6 +307,19 @@ def test_of_alignments_alone_nothing_is_known_of_expression(tmp_path):
     path = tmp_path / "read_features/S1.json"
     path.write_text('{"exons": 0.9}')
     assert figures.read([("S1:a", path)]) == {"S1": {"condition": "a", "exons": 0.9}}
+
+
+def test_what_trimming_took_of_all_lanes_is_a_share_of_the_sample(tmp_path):
+    lanes = {"L1": (100, 90), "L2": (300, 210)}
+    for lane, (found, kept) in lanes.items():
+        path = tmp_path / f"trim/align/{lane}.json"  # a sample that is called as a folder of others
+        path.parent.mkdir(parents=True, exist_ok=True)
+        counts = {when: {"reads": count, "bases": 10 * count} for when, count in (("found", found), ("kept", kept))}
+        path.write_text(json.dumps(counts))
+    read = figures.read([("S1:a", tmp_path / f"trim/align/{lane}.json") for lane in lanes])
+    assert read == {
+        "S1": {"condition": "a", "trimmed_reads": pytest.approx(0.25), "trimmed_bases": pytest.approx(0.25)}
+    }
 
 
 def test_an_attribute_that_ends_in_another_name_is_not_that_one():

@@ -178,6 +178,36 @@ def unit_reads(wildcards):
     return [unit[column] for column in ("fq1", "fq2", "bam") if unit[column]]
 
 
+trims = config["trim"] == "fastp"
+
+
+def is_trimmed(sample, unit):
+    """Whether a unit is trimmed before it is mapped: those that name a BAM or CRAM file are not."""
+    return trims and not units[sample][unit]["bam"]
+
+
+def mapped_files(sample, unit):
+    """The FASTQ files that a unit is mapped from, by column: its own, or what trimming leaves of them."""
+    own = {column: units[sample][unit][column] for column in ("fq1", "fq2") if units[sample][unit][column]}
+    trimmed = {column: f"results/trim/{sample}/{unit}_R{column[-1]}.fq.gz" for column in own}
+    return trimmed if is_trimmed(sample, unit) else own
+
+
+trimmed_units = [(sample, unit) for sample in units for unit in units[sample] if is_trimmed(sample, unit)]
+of_trimming = [f"results/trim/{sample}/{unit}.json" for sample, unit in trimmed_units]  # what it left
+
+
+def trim_counts(wildcards):
+    """What trimming left of the units that are mapped in a job: of one lane, or of all of a sample."""
+    lanes = [wildcards.unit] if "unit" in wildcards.keys() else units[wildcards.sample]
+    return [f"results/trim/{wildcards.sample}/{unit}.json" for unit in lanes if is_trimmed(wildcards.sample, unit)]
+
+
+def trimmed_lanes(wildcards, input):
+    """The argument with the counts of what trimming left, by which a job's reads are counted."""
+    return repeat("--trimmed", input.trimmed)
+
+
 # How many jobs by interval of the genome a step of all samples has; a rule's wildcard `interval` is 3of100 then.
 INTERVALS = 1
 

@@ -95,9 +95,8 @@ def run(
     usual = directory / USUAL_CONFIG
     if not configfiles and not usual.exists():
         raise GpdError(
-            f"{usual}: no such file: a run needs a configuration, and the tables of samples and units that it names; "
-            f"copy {workflow.ROOT / 'config'} here and fill it in (its README.md has the smallest one), or name a "
-            "configuration with --configfile"
+            f"{usual}: no such file: a run needs a configuration, and the tables of samples and units that it names: "
+            "'gpd init FOLDER' writes them for a folder of reads; or name a configuration with --configfile"
         )
     command = partial(_command, pipeline, directory, cores, configfiles, profile, extra)
     unlock = f"gpd run {pipeline} --directory {shlex.quote(str(directory))} --unlock" if "--unlock" not in extra else ""

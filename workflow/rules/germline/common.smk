@@ -93,6 +93,12 @@ def decoded_with(wildcards):
     return CRAM_REFERENCE if config["cram_reference"] and bam and inputs.is_cram(bam) else reference["fasta"]
 
 
+def lane_reads(wildcards):
+    """The files that a unit is mapped from: R1 and R2, R1 alone, or a BAM or CRAM file."""
+    files = [*mapped_files(wildcards.sample, wildcards.unit).values()]
+    return files or [units[wildcards.sample][wildcards.unit]["bam"]]
+
+
 def unit_bams(wildcards):
     return [f"{mapped(wildcards.sample, unit)}.bam" for unit in units[wildcards.sample]]
 

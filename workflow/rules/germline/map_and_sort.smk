@@ -6,7 +6,8 @@ rule map_and_sort:
     """bwa mem (or bwa-mem4, bwa-mem2), samtools and sambamba sort in one pipe: a lane's alignments, with counts of its
     reads."""
     input:
-        reads=unit_reads,
+        reads=lane_reads,
+        trimmed=trim_counts,
         reference=decoded_with,
         dict="results/reference/genome.dict",
         index=bwa_files,
@@ -33,6 +34,7 @@ rule map_and_sort:
         read_group=read_group,
         streams=streams,
         reads=unit_reads,
+        trimmed=trimmed_lanes,
     # bwa reads through reads.py, which counts records, while flagstat counts what goes to the sorter. The sorter sees the
     # end of its input only when flagstat has closed the pipe too, so that count is whole by then.
     # bwa takes whatever index anybody on the machine has put into shared memory under the last part of its prefix. So it
@@ -57,7 +59,7 @@ rule map_and_sort:
                     -o {output.bam:q} /dev/stdin
             samtools view -H {output.bam:q} \
                 | {params.same_genome} header --dict {input.dict:q} {output.bam:q}
-            reads unit --counts "$tmp" --output {output.counts:q} {input.reads:q}
+            reads unit --counts "$tmp" --output {output.counts:q} {params.trimmed} {input.reads:q}
         ) &>{log:q}
         """
 

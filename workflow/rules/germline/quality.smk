@@ -30,11 +30,12 @@ opened_first = {
     "alignments": "results/alignment/{sample}.cram" if config["alignment_format"] == "cram" else FINAL_BAM,
 }
 PAIRS = "results/identity/pairs.tsv"
-measured = [*expand(of_alignments, sample=samples), *expand(of_calls, callset=callsets), PAIRS]
+measured = [*expand(of_alignments, sample=samples), *expand(of_calls, callset=callsets), PAIRS, *of_trimming]
 measured_names = [
     *(f"{name}:{sexes[name]}" for name in samples * len(of_alignments)),
     *callsets * len(of_calls),
     "all",
+    *(f"{sample}:{sexes[sample]}" for sample, _ in trimmed_units),
 ]
 # by list_files, some with names before them
 listed = {"qc": measured, "identity": genotypes, "genomics_db_import": expand(FINAL_GVCF, sample=samples)}

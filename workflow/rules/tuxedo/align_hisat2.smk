@@ -46,6 +46,7 @@ rule align:
     """HISAT2, or TopHat2 with Bowtie2: the alignments of all lanes, with counts of their reads."""
     input:
         reads=sample_reads,
+        trimmed=trim_counts,
         splice_sites="results/reference/splice_sites.tsv",
         index=multiext("results/reference/genome", *HISAT2_INDEX),
     output:
@@ -67,6 +68,7 @@ rule align:
         strandness=hisat2_strandness,
         lanes=lanes,
         min_mapped=min_mapped,
+        trimmed=trimmed_lanes,
     # HISAT2 reads through count_reads.py, which counts records, while flagstat counts what goes to the sorter. The script
     # named hisat2 takes no pipes, and would hand the paths to a shell unquoted; hisat2-align-s is what it starts.
     shell:
@@ -87,7 +89,7 @@ rule align:
                 | samtools sort -@ {threads} -m $(({resources.mem_mb} / 4 / {threads}))M -T "$tmp/sort" \
                     -o {output.bam:q} -
             samtools index {output.bam:q}
-            reads unit --counts "$tmp" --lanes {params.lanes} --output {output.counts:q} {input.reads:q}
+            reads unit --counts "$tmp" --lanes {params.lanes} --output {output.counts:q} {params.trimmed} {input.reads:q}
             reads mapped --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
         ) &>{log:q}
         """

@@ -79,6 +79,7 @@ rule align:
         mapped="results/tophat2/{sample}/accepted_hits.bam",
         unmapped="results/tophat2/{sample}/unmapped.bam",
         reads=sample_reads,
+        trimmed=trim_counts,
     output:
         bam=result("results/align/{sample}.bam"),
         bai=result("results/align/{sample}.bam.bai"),
@@ -93,6 +94,7 @@ rule align:
         **checks("reads/count_reads.py"),
         lanes=lanes,
         min_mapped=min_mapped,
+        trimmed=trimmed_lanes,
     shell:
         r"""
         (
@@ -101,7 +103,7 @@ rule align:
             for fastq in {input.reads:q}; do reads stream --counts "$tmp" "$fastq" | wc -l; done
             {{ samtools view -h {input.mapped:q}; [ ! -s {input.unmapped:q} ] || samtools view {input.unmapped:q}; }} \
                 | samtools flagstat -O json - >"$tmp/flagstat"
-            reads unit --counts "$tmp" --lanes {params.lanes} --output {output.counts:q} {input.reads:q} \
+            reads unit --counts "$tmp" --lanes {params.lanes} --output {output.counts:q} {params.trimmed} {input.reads:q} \
                 || {{ echo "error: TopHat lost reads of {wildcards.sample}, or they are damaged (see above)" >&2; exit 1; }}
             reads mapped --least {params.min_mapped} {wildcards.sample:q} {output.counts:q}
             cp {input.mapped:q} {output.bam:q}

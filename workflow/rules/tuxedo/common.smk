@@ -36,7 +36,7 @@ def compared_samples(wildcards):
 
 def sample_reads(wildcards):
     """All FASTQ files of a sample, lane by lane, R1 before R2."""
-    return [unit[mate] for unit in units[wildcards.sample].values() for mate in ("fq1", "fq2") if unit[mate]]
+    return [path for unit in units[wildcards.sample] for path in mapped_files(wildcards.sample, unit).values()]
 
 
 def is_paired(sample):
@@ -118,12 +118,18 @@ def replicates(wildcards, input):
     return " ".join(shlex.quote(",".join(counted[sample] for sample in group)) for group in groups)
 
 
-def hisat2_reads(wildcards):
+def by_mate(wildcards, input):
+    """The FASTQ files of a sample's R1, in the order of its lanes, and those of R2 where there are pairs."""
+    mates = 2 if is_paired(wildcards.sample) else 1
+    return [input.reads[mate::mates] for mate in range(mates)]
+
+
+def hisat2_reads(wildcards, input):
     """HISAT2's arguments for the reads: a comma list of R1, and one of R2 where there are pairs; all counted streams."""
-    flags = {"fq1": "-1", "fq2": "-2"} if is_paired(wildcards.sample) else {"fq1": "-U"}
-    lanes = units[wildcards.sample].values()
+    flags = ("-1", "-2") if is_paired(wildcards.sample) else ("-U",)
     return " ".join(
-        f"{flag} " + ",".join(f"<(stream {shlex.quote(unit[mate])})" for unit in lanes) for mate, flag in flags.items()
+        f"{flag} " + ",".join(f"<(stream {shlex.quote(fastq)})" for fastq in files)
+        for flag, files in zip(flags, by_mate(wildcards, input))
     )
 
 
@@ -143,26 +149,25 @@ def index_prefix(files):
     return str(files[0]).rsplit(".", 2)[0]
 
 
-def tophat_files(wildcards):
+def tophat_files(wildcards, input):
     """Each FASTQ file with a plain name in the job's own folder: TopHat and Bowtie2 hand names to a shell."""
     return [
         [
-            (unit[mate], f"{mate}_{number}.fq{'.gz' if unit[mate].endswith('.gz') else ''}")
-            for number, unit in enumerate(units[wildcards.sample].values(), 1)
-            if unit[mate]
+            (fastq, f"fq{mate}_{number}.fq{'.gz' if fastq.endswith('.gz') else ''}")
+            for number, fastq in enumerate(files, 1)
         ]
-        for mate in ("fq1", "fq2")
+        for mate, files in enumerate(by_mate(wildcards, input), 1)
     ]
 
 
-def tophat_links(wildcards):
+def tophat_links(wildcards, input):
     return "; ".join(
         f'ln -s "$(realpath -- {shlex.quote(fastq)})" "$tmp/{name}"'
-        for lanes in tophat_files(wildcards)
+        for lanes in tophat_files(wildcards, input)
         for fastq, name in lanes
     )
 
 
-def tophat_reads(wildcards):
+def tophat_reads(wildcards, input):
     """A comma list of R1, and one of R2 where there are pairs."""
-    return " ".join(",".join(f'"$tmp/{name}"' for _, name in lanes) for lanes in tophat_files(wildcards) if lanes)
+    return " ".join(",".join(f'"$tmp/{name}"' for _, name in lanes) for lanes in tophat_files(wildcards, input))

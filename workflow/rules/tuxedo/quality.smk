@@ -7,8 +7,12 @@ COUNTS = expand("results/gene_counts/{sample}.tsv", sample=samples)
 of_alignments = [f"results/{rule}/{{sample}}.json" for rule in ("align", "read_strands", "read_features")]
 of_samples = [*of_alignments, *(["results/assemble/skipped/{sample}.gtf"] if assembled else [])]
 of_all = ["results/expression/gene_counts.tsv", "results/expression/gene_tpm.tsv"]  # and nothing of what is compared
-measured = [*expand(of_samples, sample=samples), *of_all]
-measured_names = [*(f"{name}:{group_of[name]}" for name in samples * len(of_samples)), *["all"] * len(of_all)]
+measured = [*expand(of_samples, sample=samples), *of_all, *of_trimming]
+measured_names = [
+    *(f"{name}:{group_of[name]}" for name in samples * len(of_samples)),
+    *["all"] * len(of_all),
+    *(f"{sample}:{group_of[sample]}" for sample, _ in trimmed_units),
+]
 # by list_files, some with names before them
 listed, listed_names = {"qc": measured, "expression": COUNTS}, {"qc": measured_names}
 opened_first = {

@@ -36,11 +36,19 @@ def errors(
         found += experiment_errors(cohort, script, place, warn)
     if cohort.config["pipeline"] == "germline" and cohort.config["annotation"]:
         found += gene_errors(cohort.config, script, place)
+    if not_trimmed := untrimmed(cohort):
+        warn(f"config: trim: units that name a bam are not trimmed: {named(not_trimmed)}")
     if others := strangers(cohort, place):
         warn(
             f"{place('results/')} has results of samples that the tables do not name, and leaves them: " + named(others)
         )
     return found + no_folders(map(place, ("results/", "logs/"))) + mixture(cohort.config["pipeline"], place)
+
+
+def untrimmed(cohort: Any) -> list[str]:
+    """The units that are to be trimmed, and are not."""
+    rows = (row for lanes in cohort.units.values() for row in lanes.values() if row["bam"])
+    return [f"{row['sample_name']} {row['unit_name']}" for row in rows] if cohort.config["trim"] != "none" else []
 
 
 def no_folders(paths: Iterable[str]) -> list[str]:

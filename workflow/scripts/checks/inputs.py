@@ -297,7 +297,7 @@ def _alignment_faults(
     if not _end(row["bam"], 64).endswith(end):
         yield f"is cut off: the end marker of {form} is missing; copy or create it again"
         return
-    if config["bqsr"] == "gatk" and (program := _recalibrator(header)):
+    if config["bqsr"] == "gatk" and (program := recalibrator(header)):
         yield (
             f"has base qualities that {program} recalibrated (@PG): set bqsr: none, or bqsr: again to recalibrate them "
             "once more"
@@ -369,7 +369,7 @@ def fasta_sums(path: str) -> dict[str, str]:
     return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
-def _recalibrator(header: Header) -> str:
+def recalibrator(header: Header) -> str:
     """The program that recalibrated base qualities, by a header's lines about programs; empty where none did.
 
     GATK 3's PrintReads did so by an option that its line does not tell; GATK 4's has none.

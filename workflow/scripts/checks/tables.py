@@ -51,6 +51,14 @@ GIVEN = "the workflow gives this argument itself"
 # arguments of bwa, of TopHat, and of GATK 4 and 3 that are refused, by the reason
 REFUSED = {
     "map_and_sort": {GIVEN: "-t -K -R -p -o -f"},
+    "trim": {
+        GIVEN: """
+            -i --in1 -I --in2 -o --out1 -O --out2 -z --compression -w --thread -j --json -h --html --stdin --stdout
+            --interleaved_in""",
+        "reads would be elsewhere than counted": """
+            -m --merge --merged_out --include_unmerged --unpaired1 --unpaired2 --failed_out --overlapped_out
+            -s --split -S --split_by_lines -d --split_prefix_digits --reads_to_process""",
+    },
     "tophat2": {GIVEN: "-p --num-threads -o --output-dir -G --GTF -R --resume --library-type --no-novel-juncs"},
 }
 REFUSED_OF_GATK = {

@@ -36,6 +36,7 @@ HOM_REF_FACTOR = 3  # 1 / the mean share of REF among alleles at homozygous ALT 
 MALE_Y = 0.3  # copies of Y by depth: much of it is repeats, so that men have less than 1, and women have next to none
 
 NOT_KNOWN = "not known"
+TRIM = "trim"  # the folder of what trimming left
 Haploid = Mapping[str, Counter[str]]  # by sample, SNPs and indels among its haploid calls
 
 
@@ -203,6 +204,21 @@ def contamination_table(text: str) -> dict[str, object]:
     return {"contamination": float(rows[0][1]), "contamination_by": "common_sites"} if rows else {}
 
 
+def trimmed(texts: Iterable[str]) -> dict[str, float]:
+    """Of count_reads.py trimmed, of all lanes of a sample: the shares that trimming took."""
+    found, kept = Counter[str](), Counter[str]()
+    for lane in map(json.loads, texts):
+        found.update(lane["found"])
+        kept.update(lane["kept"])
+    taken = {f"trimmed_{kind}": share(found[kind] - kept[kind], found[kind]) for kind in ("reads", "bases")}
+    return known(taken)
+
+
+def kind_of(path: Path) -> str:
+    """What a file is, as its folder tells; that of a lane lies in one of its sample."""
+    return TRIM if path.parent.parent.name == TRIM else path.parent.name
+
+
 def lanes(text: str) -> dict[str, object]:
     """Of lanes.py: those of another person than the sample's others."""
     _, *rows = (line.split("\t") for line in text.splitlines())
@@ -290,6 +306,7 @@ class Cohort:
             contig, start, end, *_ = line.split("\t")
             self.lengths[contig] = self.lengths.get(contig, 0) + int(end) - int(start)
         self.samples: dict[str, dict[str, object]] = {}
+        self.trimmed: dict[str, list[str]] = defaultdict(list)  # a text a lane
         self.haploid: dict[str, dict[str, Counter[str]]] = defaultdict(dict)  # by set of records
 
     def add(self, name: str, kind: str, text: str) -> None:
@@ -309,7 +326,11 @@ class Cohort:
             "all_records": lambda text: bcftools_stats(text, "_all", self.haploid["all"]),
             "allele_balance": allele_balance,
         }
-        if kind in of_one:
+        if kind == TRIM:
+            sample = name.partition(":")[0]
+            self.trimmed[sample].append(text)
+            self.samples[sample].update(trimmed(self.trimmed[sample]))
+        elif kind in of_one:
             sample, _, sex = name.partition(":")
             self.samples.setdefault(sample, {"sex": sex}).update(of_one[kind](text))
         elif kind == "filtered_alone":
@@ -341,7 +362,7 @@ def main(argv: Sequence[str]) -> int:
     cohort = Cohort(given.called.read_text(), given.targets, given.sex_contigs)
     for line in given.files.read_text().splitlines():
         name, path = line.split("\t")
-        cohort.add(name, Path(path).parent.name, Path(path).read_text())
+        cohort.add(name, kind_of(Path(path)), Path(path).read_text())
     json.dump({"called_bases": sum(cohort.called.values()), "samples": cohort.samples}, sys.stdout)
     return 0
 

@@ -18,6 +18,7 @@ import json
 import math
 import sys
 from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import compress
@@ -29,6 +30,7 @@ TOP = 500  # genes that distances are of, those of the greatest variance
 MARGIN = 0.8
 FEWEST_OWN, FEWEST_OTHERS = 2, 2  # other samples of its own condition, and samples of another one
 DETECTED = 10  # fragments of a gene; chance makes much of fewer
+TRIM = "trim"  # the folder with a folder a sample, of its lanes
 FEWEST_GENES = 10  # of which samples are compared
 
 Profiles = dict[str, Sequence[float]]
@@ -39,6 +41,15 @@ def of_reads(record: Mapping[str, Any]) -> dict[str, float]:
     """Of count_reads.py, whose earlier records do not say what is mapped."""
     reads, mapped = record["reads"], record.get("mapped")
     return {"reads": reads, **({"mapped": mapped / reads} if reads and mapped is not None else {})}
+
+
+def of_trimming(lanes: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Of count_reads.py trimmed, of all lanes of a sample: the shares that trimming took."""
+    found, kept = Counter[str](), Counter[str]()
+    for lane in lanes:
+        found.update(lane["found"])
+        kept.update(lane["kept"])
+    return {f"trimmed_{kind}": 1 - kept[kind] / count for kind, count in found.items() if count}
 
 
 def of_strands(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,6 +163,7 @@ def compared(tpm: Profiles, counts: Profiles, conditions: Mapping[str, str]) -> 
 def read(files: Iterable[tuple[str, Path]]) -> Figures:
     samples: Figures = {}
     matrices: dict[str, Path] = {}
+    trimmed: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for name, path in files:
         sample, _, condition = name.partition(":")
         kind = path.parent.name
@@ -159,7 +171,10 @@ def read(files: Iterable[tuple[str, Path]]) -> Figures:
             matrices[path.stem] = path
             continue
         text = path.read_text(encoding="utf-8")
-        if kind == "skipped":
+        if path.parent.parent.name == TRIM:
+            trimmed[sample].append(json.loads(text))
+            found = of_trimming(trimmed[sample])
+        elif kind == "skipped":
             found = of_skipped(text)
         else:
             found = {"align": of_reads, "read_strands": of_strands}.get(kind, dict)(json.loads(text))

@@ -10,6 +10,9 @@ pass over the data.
                                                            file; with --names, leave a digest of the reads' names, too
     count_reads.py unit --counts DIR --output O FASTQ ...  compare a unit's counts with its alignments, write both to O;
                                                            with --lanes N, those of N units that were mapped at once
+                                                           with --trimmed JSON, one a lane, they hold what trimming left
+    count_reads.py trimmed --counts DIR --report FASTP.json --output O FASTQ ...
+                                                           compare a lane's counts with fastp's, write what it left to O
     count_reads.py mapped --least 0.2 NAME UNIT.json ...   fail where a smaller share of a sample's reads maps, or of a
                                                            unit's
     count_reads.py sample --bam BAM UNIT.json ...          compare an indexed BAM or CRAM with what its units counted
@@ -25,7 +28,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -207,21 +210,50 @@ def read_flagstat(path: Path) -> dict:
         ) from None
 
 
+def require_alike(fastq: dict[str, int | None], lanes: int) -> None:
+    """Fail where files were not read to their ends, or mates of a lane hold other numbers of reads."""
+    records, mates = list(fastq.values()), max(1, len(fastq) // lanes)
+    if None in records or any(len(set(records[i : i + mates])) > 1 for i in range(0, len(records), mates)):
+        each = [f"{name} {'was not read to its end' if n is None else f'has {n} reads'}" for name, n in fastq.items()]
+        raise ReadsLostError(f"R1 and R2 must be whole and hold the same reads: {', '.join(each)}")
+
+
 def compare_unit(fastq: dict[str, int | None], flagstat: dict, lanes: int = 1) -> dict:
     """The unit's counts, checked: R1 and R2 alike and read to their ends, and one primary alignment a read.
 
     `fastq` maps each file to its records, lane by lane; `flagstat` is samtools' JSON.
     """
-    records, mates = list(fastq.values()), max(1, len(fastq) // lanes)
-    if None in records or any(len(set(records[i : i + mates])) > 1 for i in range(0, len(records), mates)):
-        each = [f"{name} {'was not read to its end' if n is None else f'has {n} reads'}" for name, n in fastq.items()]
-        raise ReadsLostError(f"R1 and R2 must be whole and hold the same reads: {', '.join(each)}")
+    require_alike(fastq, lanes)
     groups = (flagstat["QC-passed reads"], flagstat["QC-failed reads"])
     primary = sum(group["primary"] for group in groups)
     if fastq and (expected := sum(fastq.values())) != primary:
         raise ReadsLostError(f"{expected} reads in {', '.join(fastq)}, but {primary} in the alignment")
     mapped, alignments = (sum(group[kind] for group in groups) for kind in ("primary mapped", "total"))
     return {"fastq": fastq, "reads": primary, "mapped": mapped, "alignments": alignments}
+
+
+def compare_trimmed(fastq: dict[str, int | None], lanes: Sequence[Mapping]) -> None:
+    """Fail where a lane's files, of which R1 and R2 are alike, do not hold what trimming left of it."""
+    files = list(fastq.items())
+    mates = max(1, len(files) // max(1, len(lanes)))
+    for at, lane in enumerate(lanes):
+        for name, records in files[at * mates : (at + 1) * mates]:
+            if records is not None and records * mates != lane["kept"]["reads"]:
+                raise ReadsLostError(
+                    f"{name} has {records} reads, but fastp left {lane['kept']['reads'] // mates} in it"
+                )
+
+
+def trimmed(fastq: dict[str, int | None], report: Mapping) -> dict:
+    """What fastp found in a lane, and what it left, checked: it read R1 and R2, alike, to their ends."""
+    require_alike(fastq, 1)
+    found, kept = (
+        {kind: report["summary"][when][f"total_{kind}"] for kind in ("reads", "bases")}
+        for when in ("before_filtering", "after_filtering")
+    )
+    if (expected := sum(filter(None, fastq.values()))) != found["reads"]:
+        raise ReadsLostError(f"{expected} reads in {', '.join(fastq)}, but fastp read {found['reads']}")
+    return {"fastq": fastq, "found": found, "kept": kept}
 
 
 def require_mapped(sample: str, units: Mapping[str, dict], least: float) -> None:
@@ -259,6 +291,12 @@ def compare_sample(bam: Path, units: dict[Path, dict]) -> None:
         raise ReadsLostError(f"{bam} holds {found} alignments, its units {expected}")
 
 
+def counts_of(given: argparse.Namespace) -> tuple[dict[str, int | None], dict[str, str]]:
+    """The records of each file, and the digests of their names."""
+    found = {name: counted(given.counts, name) for name in given.fastq}
+    return {name: count for name, (count, _) in found.items()}, {name: digest for name, (_, digest) in found.items()}
+
+
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     subcommands = parser.add_subparsers(dest="subcommand", required=True)
@@ -271,7 +309,13 @@ def main(argv: list[str]) -> int:
     subcommand.add_argument("--counts", type=Path, required=True)
     subcommand.add_argument("--output", type=Path, required=True)
     subcommand.add_argument("--lanes", type=int, default=1)
+    subcommand.add_argument("--trimmed", type=Path, action="append", default=[])
     subcommand.add_argument("fastq", nargs="*")
+    subcommand = subcommands.add_parser("trimmed")
+    subcommand.add_argument("--counts", type=Path, required=True)
+    subcommand.add_argument("--report", type=Path, required=True)
+    subcommand.add_argument("--output", type=Path, required=True)
+    subcommand.add_argument("fastq", nargs="+")
     subcommand = subcommands.add_parser("mapped")
     subcommand.add_argument("--least", type=float, required=True)
     subcommand.add_argument("name")
@@ -284,11 +328,16 @@ def main(argv: list[str]) -> int:
         if given.subcommand == "stream":
             stream(given.fastq, given.counts, given.reference, given.names)
         elif given.subcommand == "unit":
-            found = {name: counted(given.counts, name) for name in given.fastq}
-            records = {name: count for name, (count, _) in found.items()}
+            records, digests = counts_of(given)
+            compare_trimmed(records, [json.loads(path.read_text()) for path in given.trimmed])
             unit = compare_unit(records, read_flagstat(given.counts / "flagstat"), given.lanes)
-            compare_names({name: digest for name, (_, digest) in found.items()}, given.lanes)
+            compare_names(digests, given.lanes)
             given.output.write_text(json.dumps(unit) + "\n")
+        elif given.subcommand == "trimmed":
+            records, digests = counts_of(given)
+            lane = trimmed(records, json.loads(given.report.read_text()))
+            compare_names(digests, lanes=1)
+            given.output.write_text(json.dumps(lane) + "\n")
         elif given.subcommand == "mapped":
             require_mapped(given.name, {path.stem: json.loads(path.read_text()) for path in given.units}, given.least)
         else:

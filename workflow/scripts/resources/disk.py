@@ -18,6 +18,7 @@ MAPPED = 0.95  # BAM of bwa's alignments
 # BAM and CRAM, by recalibration
 FINAL = {"none": (0.95, 0.21), "recalibrated": (1.05, 0.53), "quantized": (0.55, 0.14)}
 GVCF, REBLOCKED = 0.1, 0.04
+TRIMMED = 1.2  # FASTQ, compressed less; it goes once it is mapped
 MARKING = {"sambamba": 0.2, "samtools": 1.7}  # temporary files where duplicates are marked
 SPLICED, EXPRESSION = 0.8, 0.1  # BAM of HISAT2's alignments, and what is counted of them
 
@@ -63,8 +64,9 @@ def germline(sizes: Iterable[float], config: Mapping) -> Need:
     realigned = MAPPED * (1 + shards) if config["realigner"] != "none" else 0
     unpacked = MAPPED if config["bam_input"] == "remap" else 0  # reads of a BAM or CRAM file, by name
     marking = MARKING[config["duplicates"]]
-    results = max(2 * MAPPED, final, realigned)
-    both = max(results, MAPPED * 2 + max(marking, unpacked))
+    trimmed = TRIMMED if config["trim"] != "none" else 0
+    results = max(2 * MAPPED, final, realigned, trimmed + MAPPED)
+    both = max(results, MAPPED * 2 + max(marking, unpacked, trimmed))
     small = SMALL["germline"] + sum(min(TABLE, TABLE_OF_FEW * size) for size in sizes if recalibrates)
     made = (aligned + gvcf, results, max(MAPPED + unpacked, marking), both)
     kept, results, temporary, both = (share * fastq for share in made)
@@ -74,8 +76,11 @@ def germline(sizes: Iterable[float], config: Mapping) -> Need:
 def tuxedo(fastq: float, config: Mapping) -> Need:
     """HISAT2's sorter has temporary files; of TopHat's alignments there is a copy until they are proved to be whole."""
     aligned, small = SPLICED * fastq, SMALL["tuxedo"]
+    trimmed = TRIMMED * fastq if config["trim"] != "none" else 0
     kept, twice = aligned + EXPRESSION * fastq + small, 2 * aligned + small
-    return Need(kept, kept, aligned, twice) if config["aligner"] == "hisat2" else Need(kept, twice, 0, twice)
+    if config["aligner"] == "tophat2":
+        return Need(kept, twice + trimmed, 0, twice + trimmed)
+    return Need(kept, max(kept, aligned + trimmed + small), aligned, twice + trimmed)
 
 
 def shared(config: Mapping, genome: float, needs: Iterable[Need], mapper_index: float) -> float:
