@@ -75,7 +75,7 @@ class Real:
 
 SMALL = Simulated("small", samples=4, length=1_000_000, coverage=20)
 LARGE = Simulated("large", samples=4, length=4_900_000, coverage=21)
-REPEATS = Simulated("repeats", samples=2, length=3_000_000, coverage=30, str_errors=True)
+REPEATS = Simulated("repeats", samples=2, length=1_200_000, coverage=30, str_errors=True)
 TINY = Simulated("tiny", samples=1, length=20_000, coverage=10, gaps_every=10_000, variants_every=100)
 CHR20 = Real(
     "germline_chr20",
