@@ -22,13 +22,9 @@ from benches import calls, cohorts
 from benches.cohorts import Real, Simulated
 from benches.measurements import Measurement
 from benches.runs import Runner, arguments_of, run_bench
+from benches.truth import COUNTS, GENOME, Counts, held_against_truth, total
 
-from gpd.paths import ROOT
 from gpd.processes import output_of
-
-sys.path.insert(0, str(ROOT / "resources" / "demo" / "germline"))
-
-from compare_calls import Counts, compare_calls
 
 SETTINGS = {"calling": "joint", "filter": "hard"}
 BANDS = " ".join(f"-GQB {band}" for band in range(10, 100, 10))
@@ -42,49 +38,14 @@ CHOICES: Mapping[str, Mapping[str, object]] = {
     "reblock: true": {"reblock": True},
     "haplotype_caller: -GQB 10 to 90": {"extra": {"haplotype_caller": BANDS}},
 }
-GENOME = "results/reference/genome.fa"
 # of each the first that a run has
 GVCFS = ("results/reblock_gvcf", "results/haplotype_caller")
 ALIGNMENTS = ("results/base_recalibration", "results/mark_duplicates")
-CHR20_TRUTH, CHR20_REGIONS = "NA12878.truth.1100kb.vcf.gz", "NA12878.confident.10.0-10.1M.1100kb.bed"
-TRUTHS = {"germline_chr20": (CHR20_TRUTH, CHR20_REGIONS), "germline_chr22": ("NA12878.GIAB.chr22_40kb.vcf.gz", None)}
 COHORTS: Mapping[str, Simulated | Real] = {
     each.name: each for each in (cohorts.CHR20, cohorts.CHR22, replace(cohorts.SMALL, samples=2), cohorts.TINY)
 }
 LEAST = {"germline_chr20": 0.99}  # of true alleles that are found, and of called ones that are true
-COUNTS = {"found": "true_positives", "missed": "false_negatives", "false": "false_positives"}
 TABLES: dict[str, list[str]] = {}  # of the page, by cohort
-
-
-def truth_of(cohort: Simulated | Real, pool: Path, sample: str) -> tuple[Path, Path | None]:
-    """The VCF that a sample's calls are held against, and the regions outside of which nothing counts."""
-    if isinstance(cohort, Simulated):
-        return pool / f"truth/{sample}.vcf.gz", None
-    vcf, regions = TRUTHS[cohort.name]
-    folder = cohort.data / "truth"
-    return folder / vcf, folder / regions if regions else None
-
-
-def inside(vcf: Path, regions: Path | None, output: Path) -> Path:
-    """The records of a VCF inside of the regions."""
-    if not regions:
-        return vcf
-    output_of(["bcftools", "view", "-T", str(regions), "-O", "z", "-o", str(output), str(vcf)])
-    return output
-
-
-def held_against_truth(cohort: Simulated | Real, run: Path, samples: Sequence[str], called: Path) -> dict[str, Counts]:
-    """SNPs and indels found, called in error, and missed, added up over the samples."""
-    found = []
-    for sample in samples:
-        truth, regions = truth_of(cohort, run.parent / "pool", sample)
-        ours, true = (inside(vcf, regions, run / f"{vcf.parent.name}.vcf.gz") for vcf in (called, truth))
-        found.append(compare_calls(ours, true, run / GENOME, sample))
-    return {"SNP": total([each.snp for each in found]), "indel": total([each.indel for each in found])}
-
-
-def total(counts: Sequence[Counts]) -> Counts:
-    return Counts(**{field: sum(getattr(each, field) for each in counts) for field in COUNTS.values()})
 
 
 def files(run: Path, folders: Sequence[str], pattern: str) -> list[Path]:
@@ -121,7 +82,7 @@ def measure(name: str, folder: Path, seed: int) -> Iterator[Measurement]:
         called, size = run / runner.calls[0], stored(run)
         if choice == DEFAULTS:
             defaults, usual = called, size | {"CRAM": size["BAM"]}
-        counts = held_against_truth(cohort, run, samples, called)
+        counts = held_against_truth(cohort, run, dict.fromkeys(samples, called))
         shares = {file: size[file] / usual[file] for file in size}
         rows.append(row_of(choice, counts, calls.compare(defaults, called).in_results, shares))
         every, least = total([*counts.values()]), LEAST.get(name)

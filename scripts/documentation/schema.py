@@ -97,17 +97,20 @@ def overview(found: Mapping[str, Part]) -> str:
 def section(root: Part, name: str, part: Part) -> str:
     """A heading, what the key may be, and its description."""
     usual, long = default(part), isinstance(part.get("default"), dict)
-    of_presets = part.get("of_preset", {}).items()
+    of_presets = [
+        *((f"`preset: {preset}`", value) for preset, value in part.get("of_preset", {}).items()),
+        *((f"`preset: {preset}` and GVCFs", value) for preset, value in part.get("of_preset_by_gvcf", {}).items()),
+    ]
     facts = [f"Value: {values(root, part)}."]
     if part["needed"]:
         facts.append("Needed.")
     elif usual and not long:
-        others = [f"; with `preset: {preset}`: {default({'default': value})}" for preset, value in of_presets]
+        others = [f"; with {when}: {default({'default': value})}" for when, value in of_presets]
         facts.append(f"Default: {usual}{''.join(others)}.")
     text = [f"## {code(name)}", " ".join(facts), part.get("description", "")]
     if usual and long:
         text.append(f"Default:\n\n{block(part['default'])}")
-        text += [f"With `preset: {preset}`:\n\n{block(value)}" for preset, value in of_presets]
+        text += [f"With {when}:\n\n{block(value)}" for when, value in of_presets]
     return "\n\n".join(filter(None, text))
 
 

@@ -79,6 +79,15 @@ def records(folder: Path, name: str) -> list[str]:
     return [QD.sub("", line) for line in lines]
 
 
+def header_of(folder: Path, name: str) -> str:
+    view = ["bcftools", "view", "-h", folder / calls(name)]
+    return subprocess.run(view, check=True, capture_output=True, text=True).stdout
+
+
+def filters_of(header: str) -> list[str]:
+    return re.findall("##FILTER=<ID=([^,]+)", header)
+
+
 def held_against_truth(folder: Path, name: str, sample: str) -> compare_calls.Comparison:
     truth, genome = folder / f"truth/{sample}.vcf.gz", folder / "results/reference/genome.fa"
     return compare_calls.compare_calls(folder / calls(name), truth, genome, sample)
@@ -94,12 +103,20 @@ def test_single_samples_go_from_reads_to_calls_without_recalibration_and_gvcfs(s
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_the_model_is_of_the_sample_and_the_calls_are_filtered_by_quality_alone(single: Path, sample: str) -> None:
     assert sample in (single / f"results/calibrate_dragstr_model/{sample}.txt").read_text()
-    header = subprocess.run(["bcftools", "view", "-h", single / calls(sample)], capture_output=True, text=True).stdout
+    header = header_of(single, sample)
     assert f"calibrate_dragstr_model/{sample}.txt" in header
     expected = {"PASS", "SNP_DRAGENHardQUAL", "INDEL_DRAGENHardQUAL"}
-    assert {name for name in re.findall("##FILTER=<ID=([^,]+)", header) if name != "LowQual"} == expected
+    assert {name for name in filters_of(header) if name != "LowQual"} == expected
     assert {line.split("\t")[6] for line in records(single, sample)} <= expected
     assert not (single / "results/filtered_alone").exists(), "no filter looks at SOR, MQ or QD"
+
+
+def test_genotype_gvcfs_reports_weak_variants_of_which_snps_are_filtered(joint: Path) -> None:
+    assert {"SNP_QUAL30", "INDEL_DRAGENHardQUAL"} <= {*filters_of(header_of(joint, "cohort"))}
+    weak = [fields for line in records(joint, "cohort") if float((fields := line.split("\t"))[5]) < 30]
+    assert weak and min(float(fields[5]) for fields in weak) >= 10
+    snps = [fields for fields in weak if len(fields[3]) == len(fields[4]) == 1]
+    assert snps and {fields[6] for fields in snps} == {"SNP_QUAL30"}
 
 
 @pytest.mark.parametrize("sample", SAMPLES)

@@ -5,12 +5,15 @@ import gzip
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Cohort, Ran, shared, snakemake
-from filtering import takings
+from conftest import ROOT, Cohort, Ran, shared, snakemake
+
+sys.path.insert(0, str(ROOT / "scripts" / "bench"))
+from benches.filtering import takings
 
 pytestmark = pytest.mark.e2e
 

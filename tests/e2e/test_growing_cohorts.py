@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT, Ran, snakemake
-from filtering import read_alleles
 
 sys.path.insert(0, str(ROOT / "scripts" / "bench"))
 from benches import calls
+from benches.filtering import read_alleles
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 

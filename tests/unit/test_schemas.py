@@ -49,9 +49,13 @@ def test_a_preset_sets_defaults_and_a_key_that_is_given_goes_before():
         tables.with_defaults(MINIMAL | {"preset": name}, CONFIG) for name in ("gatk-best-practices", "dragen-gatk")
     )
     assert usual == tables.with_defaults(MINIMAL, CONFIG)
-    hard = {"DRAGENHardQUAL": "QUAL < 10.4139"}
-    changed = {"dragen_mode": True, "bqsr": "none", "hard_filters": {"snps": hard, "indels": hard}}
-    assert dragen == usual | changed | {"preset": "dragen-gatk"}
+    hard, by_gvcf = {"DRAGENHardQUAL": "QUAL < 10.4139"}, {"QUAL30": "QUAL < 30.0"}
+    changed = {"dragen_mode": True, "bqsr": "none", "hard_filters": {"snps": by_gvcf, "indels": hard}}
+    extra = usual["extra"] | {"genotype_gvcfs": "--standard-min-confidence-threshold-for-calling 10.0"}
+    assert dragen == usual | changed | {"preset": "dragen-gatk", "extra": extra}
+    at_once = tables.with_defaults(MINIMAL | {"preset": "dragen-gatk", "gvcf": False}, CONFIG)
+    assert at_once["hard_filters"] == {"snps": hard, "indels": hard}
+    assert at_once["extra"] == usual["extra"]
     own = {"bqsr": "gatk", "dragen_mode": False, "hard_filters": {"snps": {"QD2": "QD < 2.0"}}}
     mixed = tables.with_defaults(MINIMAL | {"preset": "dragen-gatk"} | own, CONFIG)
     assert mixed["hard_filters"] == {"snps": {"QD2": "QD < 2.0"}, "indels": hard}

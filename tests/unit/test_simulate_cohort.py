@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "resources" / "demo" / "germline"))
 import simulate_cohort  # noqa: E402
 from demo_germline.genome import Genome, add_gaps, between_gaps, gaps, simulate_genome  # noqa: E402
 from demo_germline.reads import DUPLICATE_SHARE, READ_BP, SPARE_BP  # noqa: E402
+from demo_germline.slippage import RUNS, TANDEM_REPEATS, Slips, slip  # noqa: E402
 from demo_germline.tools import NEEDED  # noqa: E402
 from demo_germline.variants import (  # noqa: E402
     EDGE,
@@ -126,6 +127,42 @@ def test_reads_come_from_the_haplotypes_that_the_truth_describes(cohort: Path) -
         close += sum(a != b for a, b in zip(bases, expected, strict=True)) <= 8
     assert total > 100
     assert close / total > 0.95  # the rest holds a slipped run of one base, or many sequencing errors
+
+
+def codes(text: str) -> np.ndarray:
+    return np.array(["ACGT".index(base) for base in text], dtype=np.uint8)
+
+
+def slipped_lengths(repeat: str, unit: int, profile: dict[int, Slips]) -> set[int]:
+    """How long a repeat between other bases is in reads that slip as the profile has it."""
+    before, after = "GATCCATG", "CTGCGTAGCATCGTACGATGC"
+    reads = np.tile(codes(f"{before}{repeat}{after}"), (200, 1))
+    slip(np.random.default_rng(1), reads, profile)
+    texts = ["".join("ACGT"[code] for code in read) for read in reads]
+    assert all(text.startswith(before + repeat[:unit]) for text in texts)
+    return {text.index(after[:12]) - len(before) for text in texts}
+
+
+@pytest.mark.parametrize("unit", ["A", "AG", "AGT", "AAGT", "AGATT", "AGATTC"])
+def test_a_read_gains_or_loses_a_unit_of_a_tandem_repeat(unit: str) -> None:
+    repeat, size = unit * 9, len(unit)
+    always = {size: Slips(repeats=4, per_repeat=1, most=1)}
+    assert slipped_lengths(repeat, size, always) == {8 * size, 10 * size}
+    assert slipped_lengths(unit * 3, size, always) == {3 * size}, "too short"
+
+
+def test_a_repeat_slips_by_its_shortest_unit() -> None:
+    always = {unit: Slips(repeats=4, per_repeat=1, most=1) for unit in (2, 4, 6)}
+    assert slipped_lengths("A" * 30, 1, always) == {30}
+    assert slipped_lengths("AG" * 15, 2, always) == {28, 32}
+
+
+def test_without_more_reads_slip_in_runs_of_one_base_alone() -> None:
+    assert set(RUNS) == {1} and set(TANDEM_REPEATS) == {1, 2, 3, 4, 5, 6}
+    rates = [slips.per_repeat for slips in TANDEM_REPEATS.values()]
+    assert rates == sorted(rates, reverse=True)
+    assert slipped_lengths("AG" * 15, 2, RUNS) == {30}
+    assert slipped_lengths("AG" * 15, 2, TANDEM_REPEATS) == {28, 30, 32}
 
 
 @needs_tools

@@ -271,7 +271,8 @@ def test_dragen_gatk_fits_a_model_of_each_sample_and_does_not_recalibrate(cohort
     model = "results/calibrate_dragstr_model/S1.txt"
     assert f"--dragen-mode --dragstr-params-path {model} --native-pair-hmm-threads" in ran.output
     assert "--pcr-indel-model" not in ran.output, "the model is of these errors"
-    filters = "--filter-name SNP_DRAGENHardQUAL --filter-expression 'vc.isSNP() && (QUAL < 10.4139)'"
+    assert "GenotypeGVCFs  --standard-min-confidence-threshold-for-calling 10.0 -R" in ran.output
+    filters = "--filter-name SNP_QUAL30 --filter-expression 'vc.isSNP() && (QUAL < 30.0)'"
     assert f"{filters} --filter-name INDEL_DRAGENHardQUAL" in ran.output
     assert "SOR" not in ran.output
 
@@ -286,6 +287,7 @@ def test_without_gvcf_the_caller_genotypes_and_filters_follow(cohort, preset):
     assert not {"haplotype_caller", "genotype_gvcfs"} & jobs.keys()
     assert "HaplotypeCaller --dbsnp results/reference/vcf/" in ran.output
     assert "-V results/call_variants/S1.vcf.gz" in ran.output
+    assert ("--filter-expression 'vc.isSNP() && (QUAL < 10.4139)'" in ran.output) == (preset == "dragen-gatk")
     assert "GVCF" not in ran.output
     assert ".g.vcf" not in ran.output
 

@@ -21,6 +21,7 @@ from typing import NoReturn
 import numpy as np
 from demo_germline.genome import Genome, Microsatellite, add_gaps, between_gaps, simulate_genome, write_fasta
 from demo_germline.reads import LANES, READ_BP, simulate_lane
+from demo_germline.slippage import RUNS, TANDEM_REPEATS, Profile
 from demo_germline.tools import ToolError, require_tools, run, write_indexed_vcf
 from demo_germline.variants import INDEL_SHARE, Variant, apply_variants, draw_genotypes, simulate_population
 
@@ -165,7 +166,9 @@ def choose_sites(rng: np.random.Generator, population: Population, resource: Res
     return sorted(by_place.values(), key=lambda v: (order.index(v.contig), v.pos))
 
 
-def write_sample(seed: int, index: int, name: str, population: Population, coverage: float, output: Path) -> None:
+def write_sample(
+    seed: int, index: int, name: str, population: Population, coverage: float, slippage: Profile, output: Path
+) -> None:
     """One sample's truth and reads."""
     contigs = population.genome.contigs
     alleles = draw_genotypes(stream(seed, 3, index), population.variants)
@@ -183,11 +186,18 @@ def write_sample(seed: int, index: int, name: str, population: Population, cover
         write_fasta(fasta, haplotypes)
         for i, lane in enumerate(LANES):
             pairs = round(bases / len(LANES) / (2 * READ_BP))
-            simulate_lane(stream(seed, 4, index, i), lane, fasta, pairs, name, output / "reads")
+            simulate_lane(stream(seed, 4, index, i), lane, fasta, pairs, name, output / "reads", slippage)
 
 
 def write_cohort(
-    output: Path, samples: int, seed: int, length: int, coverage: float, gaps_every: int, variants_every: int
+    output: Path,
+    samples: int,
+    seed: int,
+    length: int,
+    coverage: float,
+    gaps_every: int,
+    variants_every: int,
+    slippage: Profile,
 ) -> None:
     """Write the whole cohort into the empty folder `output`."""
     for folder in ("reads", "known", "truth"):
@@ -206,7 +216,10 @@ def write_cohort(
     shutil.copyfile(TEMPLATE, output / "config.yaml")
     workers = min(samples, len(os.sched_getaffinity(0)))
     with ProcessPoolExecutor(workers) as pool:
-        jobs = [pool.submit(write_sample, seed, i, name, population, coverage, output) for i, name in enumerate(names)]
+        jobs = [
+            pool.submit(write_sample, seed, i, name, population, coverage, slippage, output)
+            for i, name in enumerate(names)
+        ]
         for job in jobs:
             job.result()
 
@@ -241,6 +254,14 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         type=int,
         default=DEFAULT_VARIANTS_EVERY_BP,
         help="a variant of the population in so many bp, of which a sample has a third (%(default)s)",
+    )
+    parser.add_argument(
+        "--str-errors",
+        dest="slippage",
+        action="store_const",
+        const=TANDEM_REPEATS,
+        default=RUNS,
+        help="reads slip in all short tandem repeats, not in runs of one base alone",
     )
     given = parser.parse_args(arguments)
     problem = ""
@@ -282,6 +303,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 given.coverage,
                 given.gaps_every,
                 given.variants_every,
+                given.slippage,
             )
             building.rename(output)
     except (ToolError, OSError) as error:

@@ -19,7 +19,8 @@ UNITS, SAMPLES, CONFIG = "units.tsv", "samples.tsv", "config.yaml"
 class Simulated:
     """Samples of the demo's simulator: how many, bases, depth, and how far apart gaps and variants are.
 
-    A third of the population's variants are a sample's, so that these have one a kilobase, as people have.
+    A third of the population's variants are a sample's, so that these have one a kilobase, as people have. With
+    `str_errors` reads slip in all short tandem repeats, else in runs of one base.
     """
 
     name: str
@@ -28,15 +29,18 @@ class Simulated:
     coverage: float
     gaps_every: int = 200_000
     variants_every: int = 340
+    str_errors: bool = False
 
     def write(self, folder: Path, seed: int) -> Source:
         options = ("samples", "length", "coverage", "gaps_every", "variants_every")
         words = (word for name in options for word in (f"--{name.replace('_', '-')}", str(getattr(self, name))))
-        demo.simulate("germline", folder, seed, *words)
+        demo.simulate("germline", folder, seed, *words, *(["--str-errors"] if self.str_errors else []))
         return read_pool("germline", Pool(str(folder), CONFIG))
 
     def __str__(self) -> str:
-        return f"{self.name}: {counted(self.samples, 'sample')} x {self.length / 1e6:g} Mb x {self.coverage:g}x"
+        errors = ", with errors in short tandem repeats" if self.str_errors else ""
+        size = f"{counted(self.samples, 'sample')} x {self.length / 1e6:g} Mb x {self.coverage:g}x"
+        return f"{self.name}: {size}{errors}"
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,7 @@ class Real:
 
 SMALL = Simulated("small", samples=4, length=1_000_000, coverage=20)
 LARGE = Simulated("large", samples=4, length=4_900_000, coverage=21)
+REPEATS = Simulated("repeats", samples=2, length=1_200_000, coverage=30, str_errors=True)
 TINY = Simulated("tiny", samples=1, length=20_000, coverage=10, gaps_every=10_000, variants_every=100)
 CHR20 = Real(
     "germline_chr20",

@@ -22,6 +22,7 @@ from gpd.records.ledger import Attempt, read_ledger
 from gpd.tables.rows import span_s
 
 CALLS = "results/hard_filter/{callset}.vcf.gz"
+CALLS_OF = {"hard": CALLS, "none": "results/genotype_gvcfs/{callset}.vcf.gz"}  # the final ones by `filter`
 GATHER = "gather"  # the shard of the job that joins the shards
 
 
@@ -61,7 +62,7 @@ class Runner:
     def calls(self) -> list[str]:
         """The final call sets."""
         callsets = ["cohort"] if self.settings["calling"] == "joint" else self.samples
-        return [CALLS.format(callset=callset) for callset in callsets]
+        return [CALLS_OF[self.settings["filter"]].format(callset=callset) for callset in callsets]
 
     def begin(self, folder: Path, patterns: Iterable[str]) -> Run:
         """Run from the reads to these files of each sample or unit, and keep them."""

@@ -96,14 +96,17 @@ CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many(
 Validator = validators.extend(Draft202012Validator, type_checker=CHECKER)
 
 
-def filler(preset: str) -> type:
+def filler(preset: str, by_gvcf: bool) -> type:
     """A validator that sets defaults as it validates: those of the preset, where a key has one."""
+
+    def default_of(part: dict) -> Any:
+        usual = part.get("of_preset", {}).get(preset, part["default"])
+        return part.get("of_preset_by_gvcf", {}).get(preset, usual) if by_gvcf else usual
 
     def fill(validator: Any, properties: dict, value: dict, schema: dict) -> Iterator[ValidationError]:
         for key, part in properties.items():
             if "default" in part:
-                default = part.get("of_preset", {}).get(preset, part["default"])
-                value.setdefault(key, copy.deepcopy(default))
+                value.setdefault(key, copy.deepcopy(default_of(part)))
         yield from Draft202012Validator.VALIDATORS["properties"](validator, properties, value, schema)
 
     return validators.extend(Draft202012Validator, {"properties": fill})
@@ -167,8 +170,8 @@ def config_errors(config: dict, schema: dict) -> list[str]:
 def with_defaults(config: dict, schema: dict) -> dict:
     """A copy of a valid configuration where missing keys, nested ones too, have their preset's or schema's default."""
     complete = json.loads(json.dumps(config))  # no two keys share a value any longer, as by an alias in YAML
-    preset = complete.get("preset", schema["properties"]["preset"]["default"])
-    deque(filler(preset)(schema).iter_errors(complete), maxlen=0)
+    preset, by_gvcf = (complete.get(key, schema["properties"][key]["default"]) for key in ("preset", "gvcf"))
+    deque(filler(preset, by_gvcf)(schema).iter_errors(complete), maxlen=0)
     return complete
 
 

@@ -2,7 +2,7 @@
 
 dwgsim draws error-free fragments from the two haplotypes. What happens to them afterwards is done here,
 because the recalibration and filtering steps can only be shown at work on faults that have a cause: PCR
-duplicates are sequenced anew from the same molecule, polymerases slip in runs of one base, quality scores are
+duplicates are sequenced anew from the same molecule, polymerases slip (slippage.py), quality scores are
 binned and too confident (each lane by its own amount, and more so after GG), and a few sequence contexts are
 misread, on one strand alone.
 """
@@ -16,10 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from .genome import LETTERS
+from .slippage import Profile, slip
 from .tools import bgzip, run
 
 READ_BP = 150
-# read a few bases more than are kept, so that a slipped read can be filled up
+# read a few bases more than are kept, for each base of a unit that slips, so that a slipped read can be filled up
 SPARE_BP = 3
 FRAGMENT_MEAN_BP, FRAGMENT_SD_BP = 380, 60
 DUPLICATE_SHARE = 0.08
@@ -27,7 +28,6 @@ DUPLICATE_SHARE = 0.08
 RANDOM_SHARE = 0.005
 QUALITY_BINS = np.array([2, 8, 14, 21, 27, 32, 36, 40])
 PHRED_OFFSET = 33
-SLIP_FROM_RUN, SLIP_PER_BASE, SLIP_MAX = 8, 0.007, 0.10
 # one context of CONTEXT_BP bases in CONTEXT_ONE_IN is misread at the base after it
 CONTEXT_BP, CONTEXT_ONE_IN, CONTEXT_ERROR = 12, 15_000, 0.45
 GG_OVERCONFIDENCE = 4.0
@@ -53,16 +53,17 @@ class Fragments:
 
 
 def simulate_lane(
-    rng: np.random.Generator, lane: Lane, haplotypes: Path, pairs: int, sample: str, folder: Path
+    rng: np.random.Generator, lane: Lane, haplotypes: Path, pairs: int, sample: str, folder: Path, slippage: Profile
 ) -> tuple[Path, Path]:
     """Write `pairs` read pairs, duplicates included, to two gzipped FASTQ files in `folder`.
 
     Returns the paths of R1 and R2.
     """
     duplicates = round(pairs * DUPLICATE_SHARE)
-    molecules = _draw_fragments(rng, haplotypes, pairs - duplicates, f"{sample}.{lane.name}")
+    length = READ_BP + SPARE_BP * max(slippage)
+    molecules = _draw_fragments(rng, haplotypes, pairs - duplicates, length, f"{sample}.{lane.name}")
     for bases in molecules.mates:
-        _slip(rng, bases)
+        slip(rng, bases, slippage)
     chosen = rng.choice(len(molecules.names), size=duplicates, replace=False)
     origin = np.concatenate([np.arange(len(molecules.names)), chosen])
     names = molecules.names + [molecules.names[i] + b"_dup" for i in chosen]
@@ -77,13 +78,12 @@ def simulate_lane(
     return paths[0], paths[1]
 
 
-def _draw_fragments(rng: np.random.Generator, haplotypes: Path, pairs: int, prefix: str) -> Fragments:
-    length = str(READ_BP + SPARE_BP)
+def _draw_fragments(rng: np.random.Generator, haplotypes: Path, pairs: int, length: int, prefix: str) -> Fragments:
     out = haplotypes.with_name(f"{prefix}.fragments")
     seed = int(rng.integers(1, 2**31 - 1))
     # no mutations (-r), no errors (-e, -E), haploid (-H): what is given is complete; -y adds random reads
     command = ["dwgsim", "-r", "0", "-R", "0", "-e", "0", "-E", "0", "-H", "-q", "I", "-o", "1"]
-    command += ["-1", length, "-2", length, "-d", str(FRAGMENT_MEAN_BP), "-s", str(FRAGMENT_SD_BP)]
+    command += ["-1", str(length), "-2", str(length), "-d", str(FRAGMENT_MEAN_BP), "-s", str(FRAGMENT_SD_BP)]
     command += ["-N", str(pairs), "-y", str(RANDOM_SHARE), "-z", str(seed), "-P", prefix]
     command += [str(haplotypes), str(out)]
     run(command)
@@ -98,26 +98,6 @@ def _draw_fragments(rng: np.random.Generator, haplotypes: Path, pairs: int, pref
         text = np.frombuffer(b"".join(records[1::4]), dtype=np.uint8)
         mates.append(np.searchsorted(LETTERS, text).astype(np.uint8).reshape(len(names), -1))
     return Fragments(names, (mates[0], mates[1]))
-
-
-def _slip(rng: np.random.Generator, bases: np.ndarray) -> None:
-    """Lose or gain one base at the end of long runs, in place; the longer the run, the more often."""
-    run_length = np.ones(bases.shape, dtype=np.uint8)
-    for j in range(1, bases.shape[1]):
-        same = bases[:, j] == bases[:, j - 1]
-        run_length[same, j] = run_length[same, j - 1] + 1
-    ends = np.zeros(bases.shape, dtype=bool)
-    ends[:, :-1] = (run_length[:, :-1] >= SLIP_FROM_RUN) & (run_length[:, 1:] == 1)
-    reads, positions = np.nonzero(ends)
-    chance = np.minimum((run_length[reads, positions] - SLIP_FROM_RUN + 1) * SLIP_PER_BASE, SLIP_MAX)
-    slipped = rng.random(len(reads)) < chance
-    losses = rng.random(len(reads)) < 2 / 3
-    for i in np.flatnonzero(slipped)[::-1]:  # from the right, so that positions further left stay true
-        row, end = bases[reads[i]], positions[i]
-        if losses[i]:
-            row[end:-1] = row[end + 1 :].copy()
-        else:
-            row[end + 1 :] = row[end:-1].copy()
 
 
 def _sequence(rng: np.random.Generator, true: np.ndarray, lane: Lane, mate: int) -> tuple[np.ndarray, np.ndarray]:
