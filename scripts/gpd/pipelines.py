@@ -4,6 +4,7 @@ All in which pipelines differ for the lab is here. A workflow that is not ours i
 name is known: its steps stand in the records of its runs.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -79,9 +80,11 @@ class Pipeline:
         """The rules that a step may consist of, with any tool."""
         return self.rules.get(step, (step,))
 
-    def step_of(self, rule: str) -> str:
-        """The step that a rule belongs to; a rule of none is its own."""
-        return next((step for step in self.steps if rule in self.rules_of(step)), rule)
+    def steps_of(self, rules: Iterable[str]) -> list[str]:
+        """The steps that these rules are of, in order; what two steps share counts for neither."""
+        of_steps = Counter(chain.from_iterable(map(self.rules_of, self.steps)))
+        own = {rule for rule in rules if of_steps[rule] == 1}
+        return [step for step in self.steps if own.intersection(self.rules_of(step))]
 
     def uses_threads(self, step: str, config: Mapping[str, Any]) -> bool:
         """Whether a step's tools, as configured, use more than one thread."""

@@ -1,6 +1,7 @@
 """VETS with the real tools, of a sample alone and of a joint call set by interval, held against the truth."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import ROOT, Ran, snakemake
+from conftest import ROOT, Ran, snakemake, tiny_cohort
+from test_hard_filters import write_calls
 
 sys.path.insert(0, str(ROOT / "resources/demo/germline"))
 
@@ -112,3 +114,48 @@ def test_calls_are_true_and_what_is_filtered_is_mostly_false(
     removed = before.snp.false_positives - found.snp.false_positives
     assert removed / before.snp.false_positives > 2 * lost / before.snp.true_positives, "false calls are filtered first"
     assert found.indel.precision >= before.indel.precision
+
+
+# leaves what GATK leaves where the sets hold no call, or none for the cut-off
+GATK = """#!/bin/bash
+case "$*" in
+    *--version*) echo 4.6.2.0 ;;
+    *TrainVariantAnnotationsModel*) echo model. >"${@: -1}.snp.scorer.pkl" ;;
+esac
+"""
+WITHOUT = {
+    "annotation": ("extract_variant_annotations/S1.snps", "vets.snps.annotations: QE: calls have no such annotation"),
+    "call": (
+        "extract_variant_annotations/S1.snps",
+        "no snps of S1 are in the sets of vets.snps.resources: name others",
+    ),
+    "calibration": (
+        "train_variant_annotations/S1.snp",
+        "no snp of S1 is in a set of vets.snps.resources with calibration",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WITHOUT)
+def test_what_a_model_lacks_is_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    cohort = tiny_cohort(tmp_path, samples=["S1"], lanes=1)
+    known = {"resources": {"known": {"vcf": "known.vcf", **BEST}}, "annotations": ["QD"]}
+    snps = known | {"annotations": ["QD", "QE"]} if what == "annotation" else known
+    cohort.config |= {"filter": "vets", "vets": {"snps": snps, "indels": known}}
+    write_calls(tmp_path / "results/genotype_gvcfs/S1.vcf.gz", [], 2000)
+    program = tmp_path / "bin/gatk"
+    program.parent.mkdir()
+    program.write_text(GATK)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    name, line = WITHOUT[what]
+    if what == "calibration":
+        labelled = tmp_path / "results/extract_variant_annotations/S1.snps.annot.hdf5"
+        labelled.parent.mkdir()
+        labelled.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(32) + (48).to_bytes(8, "little"))
+    rules = ["reference", "indexed_vcf", name.partition("/")[0]]
+    target = f"results/{name}.{'scorer.pkl' if what == 'calibration' else 'annot.hdf5'}"
+    ran = cohort.snakemake("--allowed-rules", *rules, "--", target)
+    assert ran.exit_code == 1, ran.output
+    assert f"error: {line}" in (tmp_path / f"logs/{name}.log").read_text()
+    assert not (tmp_path / target).exists()

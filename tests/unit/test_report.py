@@ -230,12 +230,13 @@ def test_times_are_means_over_repeats_with_their_half_widths_without_the_warm_up
 
 
 @pytest.mark.deep
-def test_a_step_in_place_of_others_is_shown_where_it_ran(golden, plain, written):
-    assert "hard_filter" not in plain
-    steps = changed(golden.steps, {"step": "variant_recalibration"}, step="hard_filter")
+@pytest.mark.parametrize("other", ["hard_filter", "train_variant_annotations"])
+def test_a_step_in_place_of_others_is_shown_where_it_ran(golden, plain, written, other):
+    assert other not in plain
+    steps = changed(golden.steps, {"step": "variant_recalibration"}, step=other)
     _, plain = written(replace(golden, steps=steps))
     assert set(row(plain, "variant_recalibration")) == {"not run"}
-    assert "" not in row(plain, "hard_filter")
+    assert "" not in row(plain, other)
 
 
 @pytest.mark.parametrize(("longest_s", "unit"), [(113, "seconds"), (1200, "minutes"), (3600 * 55.79, "hours")])

@@ -271,6 +271,9 @@ def test_a_step_makes_what_its_rules_make_and_asks_for_the_most_of_its_jobs():
     )
 
 
+MODELLED_BY = ("variant_recalibration", "train_variant_annotations")  # one of them, by the filter
+
+
 def rules_by_step(pipeline):
     """The rules of each step, by what they tell the executor; local ones are no step's."""
     found: dict[str, set[str]] = {}
@@ -278,7 +281,9 @@ def rules_by_step(pipeline):
         for rule, body in RULE.findall(path.read_text()):
             if "    localrule: True" not in body:
                 told = STEP.search(body)
-                found.setdefault(told[1] if told else rule, set()).add(rule)
+                own = MODELLED_BY if "pinned_step=modelled_by" in body else [told[1] if told else rule]
+                for step in own:
+                    found.setdefault(step, set()).add(rule)
     return found
 
 

@@ -72,7 +72,7 @@ def conclude(
         cut_off = [" ".join([attempt.rule, *attempt.wildcards.values()]) for attempt in killed]
         raise Interrupted(last.ended.signum, cut_off, GO_ON)
     if attempts:
-        planned = [pipeline.step_of(rule) for rule in snakemake_log.planned_rules(runs[0].output)]
+        planned = pipeline.steps_of(snakemake_log.planned_rules(runs[0].output))
         show(pipeline, attempts, earlier, console, runs[0].exit_code, sum(ran.wall_s for ran in runs), planned)
         begun = {owner(attempt) for attempt in (*attempts, *earlier)}
         if set(planned) & set(pipeline.steps) and (left := [name for name in samples if name not in begun]):

@@ -109,7 +109,7 @@ def steps_of(
     """The steps that a configuration has for these samples, by what dry runs plan with each number of threads."""
     pipeline: PipelineName = config["pipeline"]
     found = []
-    for step in PIPELINES[pipeline].steps:
+    for step in PIPELINES[pipeline].steps_of({job.rule for jobs in planned.values() for job in jobs}):
         rules = PIPELINES[pipeline].rules_of(step)
         own = {threads: [job for job in jobs if job.rule in rules] for threads, jobs in planned.items()}
         targets = tuple(path for job in own[min(own)] for path in job.outputs)
