@@ -24,9 +24,9 @@ rule call_variants:
         shard_mib=4,
         pinned_step="haplotype_caller",
     params:
-        **scatter_parameters(),
+        **scatter_parameters("HaplotypeCaller"),
         **own_arguments("haplotype_caller"),
-        java=java,
+        java=java("HaplotypeCaller"),
         dbsnp=names_ids,
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:

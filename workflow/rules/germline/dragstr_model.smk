@@ -17,7 +17,7 @@ rule compose_str_table:
         mem_mb=4000,
         pinned_step="reference",
     params:
-        java=java,
+        java=java("ComposeSTRTableFile"),
     shell:
         """
         gatk --java-options "{params.java}" ComposeSTRTableFile -R {input.fasta:q} --tmp-dir "$TMPDIR" -O {output:q} &>{log:q}
@@ -41,7 +41,7 @@ rule calibrate_dragstr_model:
         mem_mb=4000,
         pinned_step="haplotype_caller",
     params:
-        java=java,
+        java=java("CalibrateDragstrModel"),
     shell:
         r"""
         gatk --java-options "{params.java}" CalibrateDragstrModel -R {input.fasta:q} -I {input.bam:q} \
