@@ -25,7 +25,7 @@ from benches import calls, cohorts, measurements
 from benches.measurements import Measurement, timed
 from benches.runs import CALLS, run_bench
 
-from gpd.commands import demo
+from gpd.commands import gpd_demo
 from gpd.lab import preparation, single_run, study_plan
 from gpd.lab.snakemake_process import Setup
 from gpd.lab.study_state import StudyPlan
@@ -70,7 +70,7 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class Study:
+class MeasuredStudy:
     """The runs of a choice of settings, and what each of them needs; `lock` is held while they run."""
 
     plan: StudyPlan
@@ -79,11 +79,11 @@ class Study:
     @classmethod
     def of(
         cls, cohort: str, folder: Path, choice: str, modes: Sequence[str], pairs: int, seed: int, lock: int
-    ) -> "Study":
+    ) -> "MeasuredStudy":
         """Lay it out over the pool in the folder, and make what its runs share."""
         name = f"study-{list(CHOICES).index(choice)}"
         config = yaml.safe_load((folder / "pool" / cohorts.CONFIG).read_text())
-        config |= demo.CALLING | CHOICES[choice]
+        config |= gpd_demo.CALLING | CHOICES[choice]
         (folder / "pool" / f"{name}.yaml").write_text(yaml.safe_dump(config))
         settings = {
             "name": name,
@@ -153,7 +153,7 @@ def measure(cohort: str, folder: Path, pairs: int, hours: float, seed: int) -> I
     scripts: dict[int, Baseline] = {}
     with (folder / "lock").open("w") as lock:
         studies = {
-            name: Study.of(cohort, folder, name, modes.get(name, [SHARED]), pairs, seed, lock.fileno())
+            name: MeasuredStudy.of(cohort, folder, name, modes.get(name, [SHARED]), pairs, seed, lock.fileno())
             for name in choices
         }
         for repeat in range(1, pairs + 1):
@@ -168,7 +168,7 @@ def measure(cohort: str, folder: Path, pairs: int, hours: float, seed: int) -> I
     yield from differences(studies, scripts)
 
 
-def ratios(cohort: str, studies: Mapping[str, Study], scripts: Mapping[int, Baseline]) -> Iterator[Measurement]:
+def ratios(cohort: str, studies: Mapping[str, MeasuredStudy], scripts: Mapping[int, Baseline]) -> Iterator[Measurement]:
     """What each way took, and how they compare within each pair."""
     ours, apart = (studies[DEFAULTS].runs(mode) for mode in (SHARED, INDEPENDENT))
     bounds, cores = BOUNDS[cohort], ours["cores"].iloc[0]
@@ -205,7 +205,7 @@ def per_gigabase(cohort: str, cpu_s: Iterable[float]) -> list[float]:
     return [seconds / (of.samples * of.length * of.coverage / 1e9) for seconds in cpu_s]
 
 
-def differences(studies: Mapping[str, Study], scripts: Mapping[int, Baseline]) -> Iterator[Measurement]:
+def differences(studies: Mapping[str, MeasuredStudy], scripts: Mapping[int, Baseline]) -> Iterator[Measurement]:
     """How many records differ in alleles, filter or genotypes from those of the independent pipelines of the pair."""
     source = studies[DEFAULTS].setup.source
     alone = {
@@ -218,7 +218,7 @@ def differences(studies: Mapping[str, Study], scripts: Mapping[int, Baseline]) -
     }
     ways["baseline"] = {(repeat, sample): scripts[repeat].folder / sample / "calls.vcf.gz" for repeat, sample in alone}
     for way, called in ways.items():
-        found = {repeat: calls.Difference() for repeat in scripts}
+        found = {repeat: calls.CallDifference() for repeat in scripts}
         for (repeat, sample), path in called.items():
             found[repeat].update(calls.compare(alone[repeat, sample], path))
         records, others = found[1]["records"], found[1]

@@ -23,7 +23,7 @@ from launching import SCHEMA
 from msgspec import Struct
 from rich.console import Console
 
-from gpd.commands import report
+from gpd.commands import gpd_report
 from gpd.errors import GpdError
 from gpd.pipelines import human_30x_per_day
 from gpd.records.decoding import decode
@@ -372,7 +372,7 @@ def test_a_study_of_two_machines_has_no_report(study):
     study.run("A", repeat=1).ledger(*whole("A"))
     study.run("B", repeat=2, host=host | {"memory_mib": 4096.0}).ledger(*whole("B"))
     with pytest.raises(collect.CollectError, match="its runs ran on different machines: "):
-        report.write(study.folder, Console())
+        gpd_report.write(study.folder, Console())
 
 
 @pytest.mark.parametrize("cause", ["out_of_memory", "killed", "disk_full"])

@@ -213,7 +213,7 @@ def test_one_repeat_has_no_error(findings):
 def test_a_missing_value_is_blank(golden, written):
     where = {"step": "mark_duplicates", "n": 2, "mode": "shared"}
     html, plain = written(replace(golden, steps=changed(golden.steps, where, elapsed_h=None)))
-    assert row(plain, "mark_duplicates") == ["4.1 \u00b1 1.9", ""]
+    assert row(plain, "mark_duplicates") == ["4.1 \u00b1 1.9 (se 0.15)", ""]
     assert row(plain, "realign_indels") == ["not run", "not run"]
     for text in (html, plain):
         assert not re.search(r"\bnan\b|<NA>|&lt;NA|\bNone\b", text)
@@ -225,8 +225,9 @@ def test_times_are_means_over_repeats_with_their_half_widths_without_the_warm_up
     assert len(counting) == 2 < len(own)
     first, second = (hours * 3600 for hours in counting)
     # Student's t of one degree of freedom is 12.7062; the standard error of two is half of what they differ by
-    half = 12.7062 * abs(first - second) / 2
-    assert row(plain, "haplotype_caller")[0] == f"{fmean((first, second)):.1f} ± {half:.1f}"
+    error = abs(first - second) / 2
+    shown = f"{fmean((first, second)):.1f} ± {12.7062 * error:.1f} (se {error:.1f})"
+    assert row(plain, "haplotype_caller")[0] == shown
 
 
 @pytest.mark.deep

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from gpd.commands import demo
+from gpd.commands import gpd_demo
 from gpd.lab.pool import Source, read_pool
 from gpd.paths import ROOT
 from gpd.records.study import Pool
@@ -32,7 +32,7 @@ class Simulated:
     def write(self, folder: Path, seed: int) -> Source:
         options = ("samples", "length", "coverage", "gaps_every", "variants_every")
         words = (word for name in options for word in (f"--{name.replace('_', '-')}", str(getattr(self, name))))
-        demo.simulate("germline", folder, seed, *words)
+        gpd_demo.simulate("germline", folder, seed, *words)
         return read_pool("germline", Pool(str(folder), CONFIG))
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""A run of a study: one configuration of its grid, run once. As run.json, and within run.json."""
+"""A run of a study: one configuration of its grid, run once. As spec.json, and within run.json."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from gpd.published.curves import PublishedCurve
 from gpd.records.run_spec import CurveKey
-from gpd.reports.figures import (
+from gpd.reports.charts import (
     INTERVALS,
     MOST_BARS,
     WHISKERS,

@@ -44,7 +44,7 @@ PAGE_HEADER = (
 Row = dict[str, Any]
 
 
-class Column(NamedTuple):
+class FigureColumn(NamedTuple):
     """A column, as a row of the table of columns has it; empty where that has a dash.
 
     `compared` ones get a robust z; `threshold` says on which side of it a figure passes, `outlier` that its z is
@@ -61,9 +61,9 @@ class Column(NamedTuple):
     shown: str
 
 
-def read_columns(path: Path) -> list[Column]:
+def read_columns(path: Path) -> list[FigureColumn]:
     _, *lines = path.read_text(encoding="utf-8").splitlines()
-    return [Column(*(word if word != "-" else "" for word in line.split("\t"))) for line in lines]
+    return [FigureColumn(*(word if word != "-" else "" for word in line.split("\t"))) for line in lines]
 
 
 def read_limits(path: Path) -> dict[str, dict[str, dict[str, float]]]:
@@ -122,7 +122,7 @@ def contig_ratios(rows: Mapping[str, Row], targets: bool) -> dict[str, dict[str,
 
 def findings(
     row: Row,
-    columns: Iterable[Column],
+    columns: Iterable[FigureColumn],
     scores: Mapping[str, float],
     ratios: Mapping[str, float],
     thresholds: Mapping[str, Mapping[str, float]],
@@ -205,7 +205,7 @@ def judge(value: float, bounds: Mapping[str, float], least: bool = False) -> str
 
 def judge_all(
     rows: Mapping[str, Row],
-    columns: Sequence[Column],
+    columns: Sequence[FigureColumn],
     kind: str,
     of_kinds: Mapping[str, Mapping[str, Mapping[str, float]]],
     unjudged_sex: str = "",

@@ -49,7 +49,7 @@ class Tool:
 
 
 @dataclass(frozen=True)
-class Finding:
+class FoundTool:
     """One tool on this machine; `problem` is empty when it runs and is new enough."""
 
     command: str
@@ -84,7 +84,7 @@ def needed(tools: Iterable[Tool], pipeline: str) -> list[Tool]:
     return [tool for tool in tools if names.intersection(tool.needed_by)]
 
 
-def examine(tool: Tool) -> Finding:
+def examine(tool: Tool) -> FoundTool:
     """Look for a tool on PATH and run it for its version."""
     path = shutil.which(tool.command) or ""
     version, problem = "", "missing"
@@ -94,7 +94,7 @@ def examine(tool: Tool) -> Finding:
             version, problem = _judge(tool, done.returncode, done.stdout)
         except ProcessError as error:
             problem = f"broken: {error}"
-    return Finding(tool.command, version, path, tool.needed_by, problem, tool.remedy() if problem else "")
+    return FoundTool(tool.command, version, path, tool.needed_by, problem, tool.remedy() if problem else "")
 
 
 def _judge(tool: Tool, status: int, output: str) -> tuple[str, str]:
@@ -108,7 +108,7 @@ def _judge(tool: Tool, status: int, output: str) -> tuple[str, str]:
     return version, ""
 
 
-def source(pipeline: str, tools: Iterable[Tool], findings: Sequence[Finding], conda: str) -> str:
+def source(pipeline: str, tools: Iterable[Tool], findings: Sequence[FoundTool], conda: str) -> str:
     """Where the pipeline's tools come from: `path`, `conda` (snakemake --sdm conda), or `no`: nowhere."""
     failed = {finding.command for finding in lacking(pipeline, tools, findings)}
     if not failed:
@@ -116,7 +116,7 @@ def source(pipeline: str, tools: Iterable[Tool], findings: Sequence[Finding], co
     return "conda" if conda and all(tool.conda for tool in tools if tool.command in failed) else "no"
 
 
-def lacking(pipeline: str, tools: Iterable[Tool], findings: Iterable[Finding]) -> list[Finding]:
+def lacking(pipeline: str, tools: Iterable[Tool], findings: Iterable[FoundTool]) -> list[FoundTool]:
     """The findings that keep the pipeline from running with the tools on PATH."""
     commands = {tool.command for tool in needed(tools, pipeline)}
     return [finding for finding in findings if finding.problem and finding.command in commands]

@@ -9,7 +9,6 @@ from rich.console import Console
 
 from gpd.commands.subcommands import print_grids, print_lines, terminal
 
-CLOCK = "elapsed_h"  # of steps, as published studies have them
 ON_TERMINAL = 4  # columns
 
 
@@ -33,6 +32,7 @@ def write(study: Path, console: Console) -> int:
     from gpd.comparison import agreement
     from gpd.reports import grids, report
     from gpd.tables import collect, disturbances, repeats
+    from gpd.tables.columns import CLOCKS
 
     tables = collect.of_one_machine(study)
     if not tables.records:
@@ -43,7 +43,11 @@ def write(study: Path, console: Console) -> int:
         (
             grids.search_grid(curve_key, tables),
             grids.configurations_grid(curve_key, tables.configurations),
-            *grids.step_grids(curve_key, CLOCK, tables.summary, tables.configurations, ON_TERMINAL),
+            *(
+                grid
+                for clock in CLOCKS
+                for grid in grids.step_grids(curve_key, clock, tables.summary, tables.configurations, ON_TERMINAL)
+            ),
         )
         for curve_key in grids.searched_curves(tables)
     ]

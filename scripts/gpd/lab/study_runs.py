@@ -126,7 +126,7 @@ def _to_measure(study: Study, sought: Mapping[CurveKey, Sequence[Observation]]) 
 
 
 def _numbers_of(study: Study, line: CurveKey, sought: Mapping[CurveKey, Sequence[Observation]]) -> list[int]:
-    """The N around a curve's best, and the best of the other curves, for they stand beside each other at the same N."""
+    """The N around a curve's best, and the best N of other curves, so that curves are compared at equal N."""
     most = max((seen.n for seen in sought[line] if seen.without_failures), default=0)
     best = {find_saturation(found, study.precision).best_n for found in sought.values()}
     return sorted({*around(sought[line], study.precision), *(n for n in best if n is not None and n <= most)})

@@ -11,7 +11,7 @@ import typer
 import yaml
 from rich.console import Console
 
-from gpd.commands import run, throughput
+from gpd.commands import gpd_run, gpd_throughput
 from gpd.commands.subcommands import Cores, Terminal, print_grids, terminal
 from gpd.errors import GpdError
 from gpd.files import write_text
@@ -36,11 +36,11 @@ CALLING = {"calling": "per_sample", "filter": "hard"}
 STUDY = {"concurrent_samples": [1, 2, 4], "repeats": 3, "warm_up": 0}
 
 
-Part = StrEnum("Part", ["GERMLINE", "TUXEDO", "THROUGHPUT"])
+DemoPart = StrEnum("DemoPart", ["GERMLINE", "TUXEDO", "THROUGHPUT"])
 
 
 def command(
-    parts: Annotated[list[Part] | None, typer.Argument(help="Default: each in turn.")] = None,
+    parts: Annotated[list[DemoPart] | None, typer.Argument(help="Default: each in turn.")] = None,
     directory: Annotated[Path, typer.Option(help="Made anew, a folder a part.", file_okay=False)] = Path("demo-run"),
     seed: Annotated[int, typer.Option(help="The same seed gives the same cohorts.")] = 1,
     cores: Cores = None,
@@ -53,7 +53,7 @@ def command(
         run_study(directory / name, seed, cores, terminal())
         if name == "throughput"
         else run_pipeline(name, directory / name, seed, cores, Terminal())
-        for name in parts or list(Part)
+        for name in parts or list(DemoPart)
     ]
     raise typer.Exit(max(codes))
 
@@ -63,7 +63,7 @@ def run_pipeline(pipeline: str, directory: Path, seed: int, cores: int | None, c
     clear(directory)
     console.print(f"Simulating a cohort for the {pipeline} pipeline, seed {seed}, in {directory}", highlight=False)
     simulate(pipeline, directory, seed)
-    code = run.run(pipeline, directory, console, cores, configfiles=[directory / "config.yaml"])
+    code = gpd_run.run(pipeline, directory, console, cores, configfiles=[directory / "config.yaml"])
     if code == 0:
         print_grids(console, [against_truth(pipeline, directory)])
     return code
@@ -81,7 +81,7 @@ def run_study(directory: Path, seed: int, cores: int | None, console: Console) -
     _write_yaml(directory / "throughput.yaml", settings | {"cores": cores})
     from gpd.lab import study_plan
 
-    return throughput.measure(study_plan.make_plan(directory / "throughput.yaml"), console)
+    return gpd_throughput.measure(study_plan.make_plan(directory / "throughput.yaml"), console)
 
 
 def _write_yaml(path: Path, content: dict) -> None:

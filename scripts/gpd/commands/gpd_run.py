@@ -21,7 +21,7 @@ from gpd.commands.subcommands import Cores, terminal
 from gpd.errors import GpdError, Interrupted
 from gpd.execution import configuration, cpu_waits, incomplete_results, interruption, run_lock, workflow
 from gpd.execution.configuration import Configuration, ConfigurationError
-from gpd.machines import launcher, tools
+from gpd.machines import launcher, tool_checks
 from gpd.outcomes import COHORT, JOB_FAILED, failures
 from gpd.pipelines import PIPELINES, share
 from gpd.records.ledger import Attempt, read_ledger
@@ -176,7 +176,7 @@ def _command(
             *settings,
             *([f"{LEFT_OUT}=[{','.join(without)}]"] if without else []),  # no name has what YAML reads otherwise
             *threads,
-            *tools.conda_options(pipeline),
+            *tool_checks.conda_options(pipeline),
             "--rerun-incomplete",
         ],
         extra=rest,

@@ -13,13 +13,13 @@ from pathlib import Path
 from gpd.execution import snakemake_log
 from gpd.lab import earlier_runs, preparation, snakemake_process
 from gpd.lab.pool import Source
-from gpd.lab.study import StudyError
+from gpd.lab.study_runs import StudyError
 from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.machines import launcher
 from gpd.pipelines import PIPELINES
 from gpd.records.study import Pool, Study
-from gpd.scaling import plan
-from gpd.scaling.plan import Node, Options, Step
+from gpd.scaling import scaling_plan
+from gpd.scaling.scaling_plan import Node, Options, Step
 
 EARLIER = "scaling.json"  # the record of a run by earlier versions
 
@@ -44,16 +44,16 @@ def make_plan(source: Source, pool: Pool, sample: str, options: Options, folder:
     if sample and sample not in members:
         raise StudyError(f"--sample {sample}: no such sample; there are {', '.join(members)}")
     node = Node(launcher.usable_cores(smt=False), int(launcher.limits().memory_mib))
-    plan.refuse_too_many(options, node)
+    scaling_plan.refuse_too_many(options, node)
     pipeline = source.config["pipeline"]
     of_cohort = PIPELINES[pipeline].of_cohort
     own = _planned(source, (sample or members[0],), options, node)
     together = _planned(source, tuple(members), options, node) if of_cohort else []
     there = [step for step in own if step.name not in of_cohort] + [step for step in together if step.name in of_cohort]
-    names = plan.chosen_steps(pipeline, options.steps, [step.name for step in there])
+    names = scaling_plan.chosen_steps(pipeline, options.steps, [step.name for step in there])
     steps = [step for name in names for step in there if step.name == name]
     folder = folder if folder.name.strip(".") else folder.resolve()
-    planned, left_out = plan.specs(options, steps, node, folder.name)
+    planned, left_out = scaling_plan.specs(options, steps, node, folder.name)
     settings = Study(
         name=folder.name,
         directory=str(folder.parent),
@@ -75,9 +75,9 @@ def _planned(source: Source, samples: tuple[str, ...], options: Options, node: N
     rules = [rule for step in pipeline.steps for rule in pipeline.rules_of(step)]
     settings = snakemake_process.of_step(source, samples, options.scatter)
     planned = {}
-    for threads in sorted({1, *plan.thread_counts(options.threads, node.cores)}):
+    for threads in sorted({1, *scaling_plan.thread_counts(options.threads, node.cores)}):
         if threads <= node.cores:
             every = dict.fromkeys(rules, threads)
             output = preparation.plan_dry(source, samples, every, node.cores, node.mem_mb, **settings)
             planned[threads] = snakemake_log.planned_jobs(output)
-    return plan.steps_of(planned, samples, source.config)
+    return scaling_plan.steps_of(planned, samples, source.config)

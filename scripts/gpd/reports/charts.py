@@ -119,7 +119,7 @@ def draw_curves(
 
 
 def in_words(curves: Iterable[Curve], x_label: str = SAMPLES_AT_ONCE) -> str:
-    """Say in words what curves show, for those who can't see them."""
+    """Say in words what curves show, for readers who can't see them."""
     x = "N" if x_label == SAMPLES_AT_ONCE else x_label
     return "; ".join(
         f"{curve.label}: " + ", ".join(f"{number(point.value)} at {x} = {n}" for n, point in curve.points.items())

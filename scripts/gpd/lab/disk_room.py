@@ -30,23 +30,23 @@ class RoomError(GpdError):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class DiskEstimate:
     """What samples are estimated to take, by name; each is off by a factor of `within` at most, as far as is known."""
 
     within: float
     samples: Mapping[str, Need]
 
 
-def estimate(source: Source, samples: Collection[str]) -> Estimate:
+def estimate(source: Source, samples: Collection[str]) -> DiskEstimate:
     """What the workflow's script says that samples take. Raises ProcessError."""
     units = {sample: [row for row in source.units if row["sample_name"] == sample] for sample in samples}
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as asked:
         json.dump({"config": source.config, "samples": units}, asked)
         asked.flush()
-        return Estimate(**json.loads(output_of([sys.executable, str(ESTIMATE), asked.name], name=ESTIMATE.name)))
+        return DiskEstimate(**json.loads(output_of([sys.executable, str(ESTIMATE), asked.name], name=ESTIMATE.name)))
 
 
-def refuse_full(found: Estimate, samples: Sequence[str], at_work: int, results: Path, temporary: Path) -> None:
+def refuse_full(found: DiskEstimate, samples: Sequence[str], at_work: int, results: Path, temporary: Path) -> None:
     """Raise RoomError where samples, so many of them at work together, have no room even if estimates are too large.
 
     What a run that was cut off has made is part of what it needs.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
-from gpd.lab import study
+from gpd.lab import study_runs
 from gpd.records.run import Passage, RunRecord
 from gpd.text.formats import number
 
@@ -15,8 +15,8 @@ def contradictions(record: RunRecord) -> Iterator[str]:
     if record.spec.stream is None:
         return
     served = [(name, one.passage) for one in record.processes if one.passage for name in one.samples]
-    drawn = list(islice(study.drawn(record.spec), len(served)))
-    wanted = [(study.copy_name(sample, place), sample) for place, sample in enumerate(drawn, 1)]
+    drawn = list(islice(study_runs.drawn(record.spec), len(served)))
+    wanted = [(study_runs.copy_name(sample, place), sample) for place, sample in enumerate(drawn, 1)]
     if sorted((name, way.copy_of) for name, way in served) != sorted(wanted):
         yield f"{record.spec.name}: its samples are not those that the seed draws"
     yield from _at_once(record, [way for _, way in served], record.spec.stream.end_s)

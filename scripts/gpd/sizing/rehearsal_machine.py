@@ -34,7 +34,7 @@ REFERENCE = "reference"  # the step of what is made once, whatever samples come
 Gigabases = Annotated[float, Meta(gt=0, le=1e6)]
 
 
-class Job(msgspec.Struct, frozen=True):
+class RehearsedJob(msgspec.Struct, frozen=True):
     """A job that ended well. Without a sample it is of the cohort, or of the reference alone."""
 
     step: str
@@ -63,7 +63,7 @@ class Rehearsal(msgspec.Struct, frozen=True):
     memory_gib: Amount
     reference_gb: Gigabases
     gigabases: Annotated[Mapping[str, Gigabases], Meta(min_length=1)]
-    jobs: tuple[Job, ...]
+    jobs: tuple[RehearsedJob, ...]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Law:
     spread: np.ndarray | None
 
     @classmethod
-    def of(cls, jobs: Sequence[Job]) -> "Law":
+    def of(cls, jobs: Sequence[RehearsedJob]) -> "Law":
         """Of jobs of one rule. Raises GpdError where they do not tell what their reads take."""
         rows = np.array([_row(job) for job in jobs])
         varying = [0, *(column for column in (1, 2) if len(set(rows[:, column])) > 1)]
@@ -107,7 +107,7 @@ class Law:
         return by_student(seconds, self.error * sqrt(row @ self.spread @ row), self.freedom + 1)
 
 
-def _row(job: Job) -> tuple[float, float, float]:
+def _row(job: RehearsedJob) -> tuple[float, float, float]:
     return 1.0, job.reference_gb, job.gigabases
 
 
@@ -119,7 +119,9 @@ def read(path: Path) -> Rehearsal:
         raise GpdError(f"{path}: no record of a rehearsal (scripts/bench/rehearsal.py --record): {error}") from error
 
 
-def by_rule(jobs: Iterable[Job], of: Callable[[Job], bool] = lambda job: True) -> Mapping[str, list[Job]]:
+def by_rule(
+    jobs: Iterable[RehearsedJob], of: Callable[[RehearsedJob], bool] = lambda job: True
+) -> Mapping[str, list[RehearsedJob]]:
     """Jobs by rule, those that are asked for."""
     chosen = sorted(filter(of, jobs), key=lambda job: job.rule)
     return {rule: list(group) for rule, group in groupby(chosen, key=lambda job: job.rule)}

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from gpd.errors import GpdError
 from gpd.files import write_text
-from gpd.machines import facts, host, launcher
+from gpd.machines import facts, launcher, this_host
 from gpd.machines.topology import Policy
-from gpd.node import bandwidth, clocks, disks, latency, plan, test_bed
+from gpd.node import bandwidth, clocks, disks, latency, node_plan, test_bed
 from gpd.records.host import Host
-from gpd.records.node import FILE, LONGEST, Bandwidth, Clock, Latency, NodeRecord
+from gpd.records.node import FILE, LONGEST, Bandwidth, BusyClock, Latency, NodeRecord
 
 FOLDER = Path("runs") / "node"
 ROOT_ADDS = {
@@ -38,16 +38,16 @@ def measure(folder: Path, repeats: int, although_busy: bool, progress: Callable[
     folders = {"work": folder, "temp": Path(tempfile.gettempdir())}
     progress("the machine")
     found = facts.gather(folders)
-    here = host.describe(found)
+    here = this_host.describe(found)
     if not although_busy:
         refuse_busy(here)
     cores = launcher.lay_out(Policy(threads=1, binding="compact", boundary="l3", smt=False)).cores
-    planned = plan.make(cores, here, launcher.limits().memory_available_mib, repeats)
+    planned = node_plan.make(cores, here, launcher.limits().memory_available_mib, repeats)
     virtual = here.virtual_machine not in (None, "none")
     missing = {f"bandwidth of {scope}": "the machine does not report which CPUs that is" for scope in planned.unknown}
     drawn: Bandwidth | None = None
     between: Latency | None = None
-    clocked: tuple[Clock, ...] = ()
+    clocked: tuple[BusyClock, ...] = ()
     try:
         tool = bandwidth.find_tool(found.lscpu.get("Flags", "").split())
         drawn = bandwidth.measure(planned, tool, missing, progress)

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.text import Text
 
 from gpd.commands.subcommands import Terminal, say
-from gpd.machines import host, launcher, tools
+from gpd.machines import launcher, this_host, tool_checks
 from gpd.machines.launcher import Limits
-from gpd.machines.tools import Finding, Tool
+from gpd.machines.tool_checks import FoundTool, Tool
 from gpd.paths import ROOT
 from gpd.pipelines import PIPELINES
 from gpd.processes import run_script
@@ -39,7 +39,7 @@ class Report:
     `notes` are those that set-up left, what mappers' indexes take, and which Java a jar of GATK 3 would run under.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[FoundTool, ...]
     host: Host
     limits: Limits
     sources: dict[str, str]
@@ -64,8 +64,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show each tool with version and path, and the machine; fail when a pipeline could not run."""
-    table = tools.read_table()
-    known = tools.pipelines(table)
+    table = tool_checks.read_table()
+    known = tool_checks.pipelines(table)
     pipelines = pipeline or [name for name in PIPELINES if name in known]
     if unknown := set(pipelines).difference(known):
         raise typer.BadParameter(f"{', '.join(sorted(unknown))}: the pipelines are {', '.join(known)}")
@@ -80,13 +80,13 @@ def command(
 def inspect(table: Sequence[Tool], pipelines: Sequence[str], directory: Path) -> Report:
     """Run every tool for its version and look at the machine, as a run in the directory would meet it."""
     with ThreadPoolExecutor(max_workers=4) as pool:
-        findings = tuple(pool.map(tools.examine, table))
+        findings = tuple(pool.map(tool_checks.examine, table))
     conda = which("conda") or ""
     return Report(
         findings,
-        host.look({str(folder): folder for folder in (directory, Path(tempfile.gettempdir()))}, window_s=0),
+        this_host.look({str(folder): folder for folder in (directory, Path(tempfile.gettempdir()))}, window_s=0),
         launcher.limits(),
-        {name: tools.source(name, table, findings, conda) for name in pipelines},
+        {name: tool_checks.source(name, table, findings, conda) for name in pipelines},
         tuple(_notes()),
     )
 
@@ -117,7 +117,7 @@ def show(report: Report, table: Sequence[Tool], console: Console) -> None:
     for pipeline, source in report.sources.items():
         if source == "no":
             console.print(Text.assemble((f"{pipeline} cannot run", "red"), ":"))
-            for finding in tools.lacking(pipeline, table, report.findings):
+            for finding in tool_checks.lacking(pipeline, table, report.findings):
                 console.print(f"  {finding.command} {finding.problem}: {finding.remedy}", soft_wrap=True)
         else:
             conda = " with 'snakemake --sdm conda', which brings what PATH lacks" if source == "conda" else ""

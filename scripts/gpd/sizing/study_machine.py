@@ -109,7 +109,7 @@ def _measured(
     drawn: Mapping[str, float],
 ) -> Measured:
     n = configuration.n
-    daily, busy = means[n, "gigabases_per_day"], means[n, "cpu_utilisation"]
+    daily, makespan_s, busy = (means[n, name] for name in ("gigabases_per_day", "makespan_s", "cpu_utilisation"))
     shared = [whole_sum([row.shared_inputs_mib, row.shared_outputs_mib]) for row in runs]
     gigabases = mean(row.gigabases / row.succeeded for row in runs if row.gigabases and row.succeeded) or 0.0
     disk_mib = means[n, "disk_per_sample_mib"].value
@@ -117,6 +117,7 @@ def _measured(
         n=n,
         gigabases=gigabases,
         gigabases_per_day=above_zero(daily),
+        makespan_s=None if makespan_s.value is None else above_zero(makespan_s),
         cpu_utilisation=None if busy.value is None else above_zero(busy),
         memory_mib=most(row.peak_memory_mib for row in runs),
         declared_mib=most(declared.get(row.run) for row in runs),

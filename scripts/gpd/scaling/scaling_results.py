@@ -15,8 +15,9 @@ from gpd.statistics import amdahl
 from gpd.statistics.estimates import ratio
 from gpd.statistics.known import covered_s, most, whole_sum
 from gpd.tables import collect, columns
-from gpd.tables.columns import RunRow, ScalingConfiguration, ScalingCurve, ScalingFit, ScalingRun
+from gpd.tables.columns import RunRow
 from gpd.tables.rows import RowsOfRun, alike, pooled
+from gpd.tables.scaling_rows import ScalingConfiguration, ScalingCurve, ScalingFit, ScalingRun
 
 SECONDS_PER_HOUR = 3600
 CURVE = ScalingCurve.__struct_fields__
@@ -25,7 +26,7 @@ AS_OF_A_RUN = set(ScalingRun.__struct_fields__) & set(RunRow.__struct_fields__) 
 
 
 @dataclass(frozen=True)
-class Results:
+class ScalingResults:
     """A scaling study: the rows of its tables, its records, and the runs that did not end."""
 
     runs: list[ScalingRun]
@@ -35,7 +36,7 @@ class Results:
     unfinished: tuple[str, ...]
 
 
-def read(folder: Path) -> Results:
+def read(folder: Path) -> ScalingResults:
     """Collect the runs in a folder. Raises CollectError and RecordError where a file is broken."""
     ran, unfinished = collect.read_runs(folder)
     machines = collect.machines_of(ran)
@@ -43,10 +44,10 @@ def read(folder: Path) -> Results:
     runs = [row for own in alike(rows, (*CONFIGURATION, "warm_up", "repeat")) for row in own]
     counted = [row for row in runs if not row.warm_up]  # different machines are not pooled
     configurations = _with_efficiency([_configuration(own) for own in alike(counted, CONFIGURATION)])
-    return Results(runs, configurations, list(_fits(counted)), tuple(one.record for one in ran), unfinished)
+    return ScalingResults(runs, configurations, list(_fits(counted)), tuple(one.record for one in ran), unfinished)
 
 
-def write(results: Results, folder: Path) -> None:
+def write(results: ScalingResults, folder: Path) -> None:
     """Write every table as TSV and Parquet."""
     collect.write_tables(results, columns.SCALING, folder)
 

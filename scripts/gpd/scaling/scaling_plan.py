@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from gpd.execution.snakemake_log import PlannedJob
-from gpd.lab.study import StudyError
+from gpd.lab.study_runs import StudyError
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import Binding
 from gpd.records.run_spec import ALONE, FULL, SHARED, WHOLE, Occupancy, PipelineName, RunSpec, StepCopies

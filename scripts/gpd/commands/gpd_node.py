@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpd.commands.subcommands import Terminal, print_grids, print_lines, say, terminal
-from gpd.node.plan import REPEATS
+from gpd.node.node_plan import REPEATS
 
 if TYPE_CHECKING:
     from gpd.records.node import NodeRecord
@@ -42,17 +42,17 @@ def command(
 
     Example: gpd node
     """
-    from gpd.node import measure
+    from gpd.node import node_measuring
     from gpd.records import node
 
     if schema:
         say(json.dumps(node.schema(), indent=1))
         return
-    here = folder or measure.default_folder(platform.node())
+    here = folder or node_measuring.default_folder(platform.node())
     here.mkdir(parents=True, exist_ok=True)
     with Terminal(stderr=True, quiet=as_json).status("") as status:  # a line that is overwritten
-        record = measure.measure(here, repeats, busy, lambda what: status.update(Text(what)))
-    path = measure.write(record, here)
+        record = node_measuring.measure(here, repeats, busy, lambda what: status.update(Text(what)))
+    path = node_measuring.write(record, here)
     if as_json:
         say(record.to_json().removesuffix("\n"))
     else:

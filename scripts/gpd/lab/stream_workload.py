@@ -8,12 +8,12 @@ from itertools import islice
 from pathlib import Path
 from threading import Event, Lock
 
-from gpd.lab import disk, snakemake_process
-from gpd.lab.snakemake_process import EndedProcess, Left, Process, Setup, Share, Start, StudyRunError
-from gpd.lab.study import copy_name, drawn
+from gpd.lab import disk_room, snakemake_process
+from gpd.lab.snakemake_process import EndedProcess, Left, PlannedProcess, Setup, Share, Start, StudyRunError
+from gpd.lab.study_runs import copy_name, drawn
 from gpd.records.run import InputRecord, Passage
 from gpd.records.run_spec import RunSpec, StreamSpec
-from gpd.statistics.stream import LEAST_ENDS, Window
+from gpd.statistics.stream_rate import LEAST_ENDS, Window
 from gpd.text.formats import counted, number
 
 
@@ -62,8 +62,8 @@ class StreamWorkload:
     def find_room(self, scratch: Path) -> None:
         """It holds n samples at work beside what n before them left: so many may not be digested yet."""
         first = list(islice(drawn(self.spec), 2 * self.spec.n))
-        found = disk.estimate(self.setup.source, set(first))
-        disk.refuse_full(found, first, self.spec.n, self.folder, scratch)
+        found = disk_room.estimate(self.setup.source, set(first))
+        disk_room.refuse_full(found, first, self.spec.n, self.folder, scratch)
 
     def run(self, start: Start) -> list[EndedProcess]:
         """Keep n samples in flight to the end of the window: each of n threads takes the next when its last has ended.
@@ -100,7 +100,7 @@ class StreamWorkload:
 
     def _run_one(self, queue: Queue, start: Start, number: int, sample: str) -> EndedProcess:
         started_s, name = queue.now_s, copy_name(sample, number)
-        process = Process(self.folder / "samples" / name, (name,))
+        process = PlannedProcess(self.folder / "samples" / name, (name,))
         source = self.setup.source.renamed(sample, name)
         snakemake_process.set_up(process, self.spec, replace(self.setup, source=source))
         ended = start(process)

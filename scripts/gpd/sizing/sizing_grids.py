@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpd.sizing.nodes_needed import Sizing
-from gpd.sizing.published import CoreHours
+from gpd.sizing.published_machines import CoreHours
 from gpd.sizing.quantities import Quantity, quantities
 from gpd.statistics.estimates import Estimate
 from gpd.text.formats import DIGITS, counted, from_to, number

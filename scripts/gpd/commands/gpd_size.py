@@ -110,7 +110,7 @@ def command(
     from gpd.commands import size_display
     from gpd.sizing import cost
     from gpd.sizing.nodes_needed import Demand, size
-    from gpd.sizing.published import core_hours
+    from gpd.sizing.published_machines import core_hours
 
     demand = Demand(genomes, depth, deadline, nodes)
     table = cost.read_prices(prices) if prices else {}
@@ -132,28 +132,28 @@ def command(
 
 
 def _of_studies(folders: Sequence[Path]) -> Iterator["Machine"]:
-    from gpd.sizing import study
+    from gpd.sizing import study_machine
     from gpd.tables import collect
 
     names = [folder.resolve().name for folder in folders]
     for folder, name in zip(folders, names, strict=True):
-        yield study.machine(name if names.count(name) == 1 else str(folder), collect.of_one_machine(folder))
+        yield study_machine.machine(name if names.count(name) == 1 else str(folder), collect.of_one_machine(folder))
 
 
 def _of_rehearsals(records: Sequence[Path], gigabases: float) -> Iterator["Machine"]:
-    from gpd.sizing import rehearsal
+    from gpd.sizing import rehearsal_machine
 
     for path in records:
-        yield rehearsal.machine(str(path), rehearsal.read(path), gigabases)
+        yield rehearsal_machine.machine(str(path), rehearsal_machine.read(path), gigabases)
 
 
 def _of_published(skus: Sequence[str], measured: bool) -> list["Machine"]:
-    from gpd.sizing import published
+    from gpd.sizing import published_machines
 
     if not skus and measured:
         return []
-    made = published.machines()
-    names = [sku.removeprefix(published.PREFIX) for sku in skus] or list(made)
+    made = published_machines.machines()
+    names = [sku.removeprefix(published_machines.PREFIX) for sku in skus] or list(made)
     if unknown := [name for name in names if name not in made]:
         raise GpdError(f"--published {', '.join(unknown)}: curves were published of {', '.join(made)}")
     return [made[name] for name in names]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from gpd.commands import report
+from gpd.commands import gpd_report
 from gpd.commands.subcommands import Subcommands, print_lines, say, terminal
 from gpd.errors import Interrupted
 
@@ -56,7 +56,7 @@ def run(
     """
     from gpd.commands import throughput_display
     from gpd.lab import runner, study_plan
-    from gpd.lab.study import StudyError
+    from gpd.lab.study_runs import StudyError
 
     planned = study_plan.make_plan(settings)
     if dry_run:
@@ -78,14 +78,14 @@ def measure(plan: "StudyPlan", console: Console) -> int:
     folder = plan.study.folder
     if warning := node_record.take(folder):
         print_lines(console, [warning])
-    run_runs(plan, console, lambda: report.write(folder, console))
-    return report.write(folder, console)
+    run_runs(plan, console, lambda: gpd_report.write(folder, console))
+    return gpd_report.write(folder, console)
 
 
 def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -> list[str]:
     """Run what is left of a study, shown live; the names of runs that failed.
 
-    Where a signal or bad data ends it, what has ended is written before Interrupted or BadDataError is raised.
+    Where a signal or bad data ends it, runs that have ended are written before Interrupted or BadDataError is raised.
     """
     from gpd.commands import throughput_display
     from gpd.lab import failed_samples, runner, single_run

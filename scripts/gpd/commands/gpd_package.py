@@ -15,7 +15,7 @@ from gpd.text.formats import counted
 from gpd.text.grid import Entry, Grid, group
 
 if TYPE_CHECKING:
-    from gpd.packages.verdicts import Verdict
+    from gpd.packages.check_verdicts import Verdict
 
 MAKE = "make"
 SUFFIX = ".gpd.tar.gz"
@@ -23,7 +23,7 @@ STYLES = {"holds": "green", "fails": "bold red", "not known": "yellow"}
 
 
 class PackageSubcommands(Subcommands):
-    """What is none of its subcommands is the study that `make` is to package; a study called check is ./check."""
+    """A word that names no subcommand is the study that `make` packages; a study called check is ./check."""
 
     def parse_args(self, ctx, args):  # typer gives its own kind of context
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
@@ -96,7 +96,7 @@ def check(
     """
     from gpd.packages import checks, evidence, read
     from gpd.packages.bounds import bounded
-    from gpd.packages.verdicts import HOLDS
+    from gpd.packages.check_verdicts import HOLDS
 
     with bounded(file):
         package = read.read(file)

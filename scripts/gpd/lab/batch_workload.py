@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gpd.lab import disk, snakemake_process
-from gpd.lab.snakemake_process import EndedProcess, Left, Process, Setup, Share, Start
+from gpd.lab import disk_room, snakemake_process
+from gpd.lab.snakemake_process import EndedProcess, Left, PlannedProcess, Setup, Share, Start
 from gpd.records.run import InputRecord
 from gpd.records.run_spec import INDEPENDENT, RunSpec
 
@@ -19,7 +19,7 @@ class BatchWorkload:
     setup: Setup
     folder: Path
     inputs: Mapping[str, InputRecord]
-    processes: Sequence[Process] = field(init=False)
+    processes: Sequence[PlannedProcess] = field(init=False)
 
     def __post_init__(self) -> None:
         self.processes = list(_processes(self.spec, self.folder))
@@ -39,7 +39,9 @@ class BatchWorkload:
     def find_room(self, scratch: Path) -> None:
         if self.spec.step is None and self.setup.source.ours:
             samples, at_work = self.spec.samples, len(self.processes)
-            disk.refuse_full(disk.estimate(self.setup.source, samples), samples, at_work, self.folder, scratch)
+            disk_room.refuse_full(
+                disk_room.estimate(self.setup.source, samples), samples, at_work, self.folder, scratch
+            )
 
     def run(self, start: Start) -> list[EndedProcess]:
         with ThreadPoolExecutor(len(self.processes)) as pool:
@@ -51,12 +53,12 @@ class BatchWorkload:
         return [snakemake_process.left(each, self.setup, self.inputs) for each in ended]
 
 
-def _processes(spec: RunSpec, folder: Path) -> Iterator[Process]:
+def _processes(spec: RunSpec, folder: Path) -> Iterator[PlannedProcess]:
     if spec.step:
         for copy in spec.step.folders:
-            yield Process(folder / copy, spec.samples)
+            yield PlannedProcess(folder / copy, spec.samples)
     elif spec.mode == INDEPENDENT:
         for sample in spec.samples:
-            yield Process(folder / "samples" / sample, (sample,))
+            yield PlannedProcess(folder / "samples" / sample, (sample,))
     else:
-        yield Process(folder, spec.samples)
+        yield PlannedProcess(folder, spec.samples)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import ALONE, FULL, WHOLE
-from gpd.reports.figures import INTERVALS, Curve, draw_curves, known
+from gpd.reports.charts import INTERVALS, Curve, draw_curves, known
 from gpd.reports.grids import INTERVALS as STATISTIC
 from gpd.reports.grids import mean_entry
 from gpd.reports.host_grid import host_grid, other_machines, software_grid
@@ -13,11 +13,11 @@ from gpd.reports.scope import scope
 from gpd.reports.study_figures import ReportFigure
 from gpd.reports.svg import Drawing
 from gpd.scaling.profiles import Goal, by_step
-from gpd.scaling.results import Results
+from gpd.scaling.scaling_results import ScalingResults
 from gpd.statistics.amdahl import LEAST_THREAD_COUNTS, TERMS
 from gpd.statistics.estimates import Estimate, by_student
 from gpd.tables import disturbances
-from gpd.tables.columns import ScalingConfiguration, ScalingFit
+from gpd.tables.scaling_rows import ScalingConfiguration, ScalingFit
 from gpd.text.formats import counted, listed, number, some
 from gpd.text.grid import Entry, Grid, group
 
@@ -45,7 +45,7 @@ METHOD = (
 )
 
 
-def find(results: Results, profiles: Mapping[Goal, str]) -> Page:
+def find(results: ScalingResults, profiles: Mapping[Goal, str]) -> Page:
     """Say what the tables of a scaling study say; `profiles` has the text of each goal's, empty where it has none."""
     grids = tuple(grid for grid in (host_grid(results.records), software_grid(results.records)) if grid)
     places = {
@@ -64,13 +64,13 @@ def find(results: Results, profiles: Mapping[Goal, str]) -> Page:
     )
 
 
-def _title(results: Results) -> str:
+def _title(results: ScalingResults) -> str:
     pipelines = listed(dict.fromkeys(record.spec.pipeline for record in results.records))
     samples = list(dict.fromkeys(sample for record in results.records for sample in record.spec.samples))
     return f"{pipelines or 'no run has ended'}{f', {some(samples, MOST_NAMED)}' if samples else ''}"
 
 
-def _notices(results: Results) -> Iterator[Notice]:
+def _notices(results: ScalingResults) -> Iterator[Notice]:
     runs = results.runs
     if results.unfinished:
         count = counted(len(results.unfinished), "run")

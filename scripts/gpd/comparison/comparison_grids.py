@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpd.comparison.comparability import curve_name
-from gpd.comparison.compare import Comparison, Configuration
+from gpd.comparison.compare import ComparedConfiguration, Comparison
 from gpd.comparison.nodes import node_grid
 from gpd.comparison.results import (
     A_CORE,
@@ -34,7 +34,6 @@ from gpd.text.grid import Entry, Grid, Group, Line
 NO_INTERVAL = "(no CI)"
 TIMES = (MAKESPAN.column, ELAPSED, SUMMED)  # columns
 SECONDS = dict.fromkeys((*TIMES, *A_GIGABASE.values()), SECONDS_PER_HOUR) | {MAKESPAN.column: 1}  # of their units
-EPSILON = 1e-9  # of a mean: below it an error is that of the arithmetic
 NAMES = {
     GIGABASES: "gigabases a day",
     HUMAN: "30x human equivalents a day",
@@ -46,7 +45,7 @@ NAMES = {
 def grids(compared: Comparison, width: int | None = None, overview: bool = False) -> Iterator[Grid]:
     """All tables: best N against best N, then configuration by configuration, and what was measured of the nodes.
 
-    None is wider than `width` characters, where names and sides allow. An `overview`, of all that was published, has
+    Tables are at most `width` wide, where names and sides allow. An `overview`, of all that was published, has
     published results in the first table alone.
     """
     in_steps = [side for side in compared.sides if not (overview and side.published)]
@@ -64,7 +63,7 @@ def grids(compared: Comparison, width: int | None = None, overview: bool = False
         yield nodes
 
 
-def most_compared(found: Iterable[Configuration]) -> Configuration | None:
+def most_compared(found: Iterable[ComparedConfiguration]) -> ComparedConfiguration | None:
     """The N that most sides have, the smallest of them: for there each one's steps can be seen."""
     return max(found, key=lambda one: (len(one.results), -(one.n or 0)), default=None)
 
@@ -73,7 +72,7 @@ def _fits(grid: Grid, width: int | None) -> bool:
     return width is None or grid.width <= width
 
 
-def _ratio_head(shown: Configuration, name: str) -> str:
+def _ratio_head(shown: ComparedConfiguration, name: str) -> str:
     """Which side's figure is divided by whose."""
     return f"{_short(name)} /\n{_short(shown.reference(name) or '')}"
 
@@ -85,7 +84,7 @@ def _short(name: str) -> str:
 # ------------------------------------------------------------------------------------- best N against best N
 
 
-def _best_grid(sides: Sequence[Side], best: Configuration) -> Grid:
+def _best_grid(sides: Sequence[Side], best: ComparedConfiguration) -> Grid:
     shown = [side for side in sides if side.name in best.match]
     pipeline = best.common.pipeline
     found = {side.name: side.saturation(best.match[side.name]) for side in shown}
@@ -128,7 +127,7 @@ def _stacked(head: str) -> str:
 # ---------------------------------------------------------------------------------- by configuration
 
 
-def _configuration_grids(sides: Sequence[Side], shown: Configuration, width: int | None) -> Iterator[Grid]:
+def _configuration_grids(sides: Sequence[Side], shown: ComparedConfiguration, width: int | None) -> Iterator[Grid]:
     """Spread the sides over tables that fit; the first stands in each."""
     present = [side for side in sides if side.name in shown.results]
     first, others = present[:1], present[1:]
@@ -137,7 +136,7 @@ def _configuration_grids(sides: Sequence[Side], shown: Configuration, width: int
         yield grid
 
 
-def _widest(sides: Sequence[Side], shown: Configuration, width: int | None) -> tuple[Grid, list[Side]]:
+def _widest(sides: Sequence[Side], shown: ComparedConfiguration, width: int | None) -> tuple[Grid, list[Side]]:
     """The table of as many sides as fit, two at least, and the sides that are left."""
     grid, count = _configuration_grid(sides[:2], shown), 2
     while count < len(sides) and _fits(wider := _configuration_grid(sides[: count + 1], shown), width):
@@ -145,7 +144,7 @@ def _widest(sides: Sequence[Side], shown: Configuration, width: int | None) -> t
     return grid, list(sides[count:])
 
 
-def _configuration_grid(sides: Sequence[Side], shown: Configuration) -> Grid:
+def _configuration_grid(sides: Sequence[Side], shown: ComparedConfiguration) -> Grid:
     """Ratios, then figures. Steps are in hours where samples are of one size, and else in hours a gigabase if that is
     known of two sides."""
     names = [side.name for side in sides]
@@ -177,7 +176,7 @@ def _configuration_grid(sides: Sequence[Side], shown: Configuration) -> Grid:
     return Grid(curve_name(shown.common, shown.n), ("", *heads), parts)
 
 
-def _longest(shown: Configuration, names: Sequence[str], columns: Collection[str]) -> list[float]:
+def _longest(shown: ComparedConfiguration, names: Sequence[str], columns: Collection[str]) -> list[float]:
     """Return the longest of these times of each side that has any, in seconds."""
     metrics = [metric for metric in shown.metrics if metric.column in columns]
     times = [
@@ -191,7 +190,7 @@ def _head(side: Side) -> str:
     return f"{', '.join(side.skus)}\n(published)" if side.published else side.name.replace(":", ":\n")
 
 
-def _value(shown: Configuration, side: Side, metric: Metric, units: Mapping[str, TimeUnit]) -> Entry:
+def _value(shown: ComparedConfiguration, side: Side, metric: Metric, units: Mapping[str, TimeUnit]) -> Entry:
     """Return a figure, times in the table's unit; published hours keep the digits that were printed."""
     own, column = shown.results[side.name], metric.column
     estimate = own.estimate(metric)
@@ -218,12 +217,9 @@ def _mean(estimate: Estimate | None, repeats: int | None = None) -> Entry:
     """Return mean and half-width of its interval, and of how many repeats where some have no value, else blank."""
     if estimate is None or estimate.value is None:
         return Entry("")
-    error = estimate.half_width
-    if error is not None and error <= abs(estimate.value) * EPSILON:
-        error = 0.0  # repeats that are equal but for the last bit of a float
     known = "" if repeats in (None, estimate.n) else f"(n = {estimate.n})"
-    mean, shown_error = with_error(estimate.value, error)
-    return Entry(mean, " ".join(filter(None, (shown_error, known))))
+    mean, error = with_error(estimate.value, estimate.half_width)
+    return Entry(mean, " ".join(filter(None, (error, known))))
 
 
 def _ratio(ratio: Estimate | None) -> Entry:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from gpd.commands.gpd_throughput import run_runs
 from gpd.commands.subcommands import Subcommands, print_grids, print_lines, say, terminal
-from gpd.commands.throughput import run_runs
 from gpd.files import own_folder, write_text
 
 if TYPE_CHECKING:
-    from gpd.scaling.run import ScalingStudy
+    from gpd.scaling.scaling_study import ScalingStudy
 
 TABLES = "tables"
 
@@ -56,8 +56,8 @@ def _study(
     from gpd.lab.pool import read_source
     from gpd.records.run_spec import ALONE, FULL, OCCUPANCIES
     from gpd.records.study import Pool
-    from gpd.scaling import run
-    from gpd.scaling.plan import EVERY_STEP, Options, bindings_of, numbers_of, scatter_of
+    from gpd.scaling import scaling_study
+    from gpd.scaling.scaling_plan import EVERY_STEP, Options, bindings_of, numbers_of, scatter_of
 
     options = Options(
         steps=tuple(step or [EVERY_STEP]),
@@ -69,7 +69,7 @@ def _study(
         scatter=scatter_of(scatter),
     )
     source = read_source(directory, config)
-    return run.make_plan(source, Pool(str(directory), str(config)), sample, options, folder)
+    return scaling_study.make_plan(source, Pool(str(directory), str(config)), sample, options, folder)
 
 
 def _of_study(command: Callable) -> Callable:
@@ -146,17 +146,16 @@ def measure(study: "ScalingStudy", console: Console) -> int:
 
 
 def _write(study: "ScalingStudy", console: Console) -> None:
-    """Write the tables, profiles and report of what has ended, if anything has, and print the figures."""
+    """Write tables, profiles and report of the runs that have ended, if any have, and print the figures."""
     from gpd.reports import page, report
-    from gpd.scaling import page as scaling_page
-    from gpd.scaling import profiles, results
+    from gpd.scaling import profiles, scaling_page, scaling_results
     from gpd.tables import disturbances
 
     folder, options = study.plan.study.folder, study.options
-    found = results.read(folder)
+    found = scaling_results.read(folder)
     if not found.records:
         return
-    results.write(found, folder / TABLES)
+    scaling_results.write(found, folder / TABLES)
     texts = {
         goal: profiles.profile(found.configurations, goal, options.bindings[0], options.scatter)
         for goal in profiles.GOALS
