@@ -82,7 +82,7 @@ def write_study(folder, speed=SPEED, node=None, design=DESIGN, **settings):
 def _specs(folder, settings, plan):
     """The runs of a study; of a search each follows from what those before it came to."""
     if settings.concurrent_samples or plan.design < DESIGN:
-        yield from study_runs.grid(settings, plan.pools, plan.cores, seen={})
+        yield from study_runs.planned(settings, plan.pools, plan.cores, seen={})
         return
     written = set()
     while True:

@@ -122,7 +122,7 @@ def judge_settings(folder: Path):
         path.write_bytes(content)
         try:
             found = read_study(path)
-            study_runs.grid(found, dict.fromkeys(found.pipelines, POOL), cores=2)
+            study_runs.planned(found, dict.fromkeys(found.pipelines, POOL), cores=2)
         except GpdError as error:  # a line a fault
             return [visible(line) for line in str(error).split("\n")]
         return []

@@ -591,7 +591,7 @@ def test_repeats_that_are_chosen_by_precision_are_what_the_rule_gives(tmp_path):
 def test_what_a_budget_did_not_buy_is_not_missing(tmp_path):
     def shorten(folder, place):
         plan = read_study_record(folder)
-        run = study_runs.grid(plan.study, plan.pools, plan.cores)[place].name
+        run = study_runs.planned(plan.study, plan.pools, plan.cores)[place].name
         shutil.rmtree(folder / run)
         left = sum(json.loads(path.read_text())["wall_s"] for path in folder.glob("*/run.json"))
         edit(folder / "study.json", lambda plan: plan["study"].update(budget=f"{left / 60 + 0.1:.3f}m"))

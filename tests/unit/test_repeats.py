@@ -86,7 +86,7 @@ POOLS = {"germline": [Sample(f"S{number}") for number in range(1, 9)]}
 
 
 def specs(settings, so_far=None):
-    return [(spec.n, spec.repeat) for spec in study_runs.grid(settings, POOLS, 8, seen=so_far)]
+    return [(spec.n, spec.repeat) for spec in study_runs.planned(settings, POOLS, 8, seen=so_far)]
 
 
 def test_each_point_has_as_many_repeats_as_it_takes(settings):

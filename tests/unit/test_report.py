@@ -230,6 +230,15 @@ def test_times_are_means_over_repeats_with_their_half_widths_without_the_warm_up
     assert row(plain, "haplotype_caller")[0] == shown
 
 
+@pytest.mark.parametrize("curve", [CurveKey("germline", "shared", "compact"), CurveKey("tuxedo", "shared", "compact")])
+def test_each_step_of_a_bar_has_a_whisker_where_repeats_tell_its_error(golden, curve):
+    figure = study_figures.step_figure(curve, golden.summary, golden.configurations)
+    summed = [row for row in golden.summary if row.curve_key == curve and row.metric == "summed_h"]
+    steps = {row.step for row in summed if row.step and row.sd}
+    assert len(re.findall(r'id="[^"]*LineCollection_\d+"', figure.drawing.svg)) == len(steps)
+    assert bool(steps) is (curve.pipeline == "germline"), "the other curve has one repeat"
+
+
 @pytest.mark.deep
 def test_a_step_in_place_of_others_is_shown_where_it_ran(golden, plain, written):
     assert "hard_filter" not in plain

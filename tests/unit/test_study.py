@@ -123,7 +123,7 @@ def test_smt_is_part_of_a_configuration_in_every_mode(tmp_path):
     """With SMT as many threads at once as the cores have together: 12 of 8 cores, of which half have a second one."""
     text = "pipelines: {germline: {}}\nmodes: [shared, independent]\nsmt: [off, on]\nthreads_per_core: 1.5\n"
     settings = replace(read(tmp_path, text), concurrent_samples=(2,), repeats=1, warm_up=0)
-    specs = study_runs.grid(settings, {"germline": POOL}, 8)
+    specs = study_runs.planned(settings, {"germline": POOL}, 8)
     assert {spec.name: (spec.curve_key.binding, spec.cores) for spec in specs} == {
         "germline-n2-shared-compact-nosmt-r1": ("compact-nosmt", 8),
         "germline-n2-shared-compact-smt-r1": ("compact-smt", 12),
@@ -137,7 +137,7 @@ def test_a_binding_is_a_policy_or_sets_boundary_and_memory_too(tmp_path):
     names = ("compact", "compact-numa-local", "scatter-interleave", "none")
     settings = read(tmp_path, BOTH_POLICIES)
     assert settings.bindings == names
-    specs = study_runs.grid(replace(settings, concurrent_samples=(1,), repeats=1, warm_up=0), {"germline": POOL}, 8)
+    specs = study_runs.planned(replace(settings, concurrent_samples=(1,), repeats=1, warm_up=0), {"germline": POOL}, 8)
     assert {spec.name: spec.curve_key.binding for spec in specs} == {
         f"germline-n1-shared-{name}-r1": name for name in names
     }
@@ -229,7 +229,7 @@ def test_faults_are_all_told(tmp_path):
 
 def test_the_grid_has_each_point_in_each_repeat_and_the_warm_up_first(settings):
     both = replace(settings, modes=("shared", "independent"), bindings=("compact", "scatter"))
-    specs = study_runs.grid(both, {"germline": POOL}, 8)
+    specs = study_runs.planned(both, {"germline": POOL}, 8)
     assert [spec.warm_up for spec in specs] == [True] + [False] * (len(specs) - 1)
     points = Counter((spec.n, spec.mode, spec.binding) for spec in specs[1:])
     assert points == {
@@ -243,15 +243,15 @@ def test_the_grid_has_each_point_in_each_repeat_and_the_warm_up_first(settings):
 
 def test_the_same_seed_gives_the_same_grid_and_another_seed_another(settings):
     pools = {"germline": POOL}
-    assert study_runs.grid(settings, pools, 8) == study_runs.grid(settings, pools, 8)
-    assert study_runs.grid(settings, pools, 8) != study_runs.grid(replace(settings, seed=2), pools, 8)
+    assert study_runs.planned(settings, pools, 8) == study_runs.planned(settings, pools, 8)
+    assert study_runs.planned(settings, pools, 8) != study_runs.planned(replace(settings, seed=2), pools, 8)
 
 
 def test_the_order_within_a_repeat_is_not_that_of_n(settings):
     orders = {
         tuple(
             spec.n
-            for spec in study_runs.grid(replace(settings, seed=seed, repeats=1, warm_up=0), {"germline": POOL}, 8)
+            for spec in study_runs.planned(replace(settings, seed=seed, repeats=1, warm_up=0), {"germline": POOL}, 8)
         )
         for seed in range(20)
     }
@@ -259,13 +259,13 @@ def test_the_order_within_a_repeat_is_not_that_of_n(settings):
 
 
 def test_where_the_saturation_is_sought_no_run_is_known_beforehand(settings):
-    assert study_runs.grid(replace(settings, concurrent_samples=()), {"germline": POOL}, 8) == []
+    assert study_runs.planned(replace(settings, concurrent_samples=()), {"germline": POOL}, 8) == []
 
 
 def test_modes_and_bindings_of_a_repeat_draw_the_same_samples(settings):
     both = replace(settings, modes=("shared", "independent"))
     drawn = {}
-    for spec in study_runs.grid(both, {"germline": POOL}, 8):
+    for spec in study_runs.planned(both, {"germline": POOL}, 8):
         drawn.setdefault((spec.n, spec.repeat), set()).add(spec.samples)
     assert all(len(samples) == 1 for samples in drawn.values())
     assert drawn[4, 1] != drawn[4, 2]

@@ -28,7 +28,7 @@ def plan(
     settings: StudyFile = Path("config/throughput.yaml"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the grid of a study, what of it is done, and about how long the rest takes.
+    """Show the plan of a study, what of it is done, and about how long the rest takes.
 
     Example: gpd throughput plan config/throughput.yaml
     """

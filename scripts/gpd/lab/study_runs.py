@@ -48,7 +48,7 @@ def node_threads(study: Study, binding: BindingName, cores: int) -> int:
     return round(cores * (study.threads_per_core or 1)) if smt else cores
 
 
-def grid(
+def planned(
     study: Study,
     pools: Mapping[PipelineName, Sequence[Sample]],
     cores: int,

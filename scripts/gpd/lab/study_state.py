@@ -132,7 +132,7 @@ class StudyState:
         rows = tables.configurations if tables else ()
         seen = {(row.curve_key, row.n): row for row in rows}
         if settings.concurrent_samples:
-            yield from study_runs.grid(settings, plan.pools, plan.cores, seen)
+            yield from study_runs.planned(settings, plan.pools, plan.cores, seen)
             for name, pool in plan.pools.items():
                 yield from study_runs.streams(settings, name, pool, plan.cores)
             return

@@ -109,7 +109,7 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
     settings, seen = plan.study, {(row.curve_key, row.n): row for row in found.tables.configurations}
     if settings.concurrent_samples:
-        yield from study_runs.grid(settings, plan.pools, plan.cores, seen)
+        yield from study_runs.planned(settings, plan.pools, plan.cores, seen)
         for pipeline in settings.pipelines:
             yield from study_runs.streams(settings, pipeline, plan.pools.get(pipeline, ()), plan.cores)
         return

@@ -84,7 +84,7 @@ def _steps(sides: Sequence[Side], rows: ComparedConfiguration, at: int) -> Repor
     hours = [known({step: one.estimate(Metric(column, step)) for step in steps}) for one in results]
     stacks = [Stack(_label(side), own).times(SECONDS_PER_HOUR) for side, own in zip(sides, hours, strict=True)]
     if not any(stack.total for stack in stacks):
-        return ReportFigure("No figure of steps: how long they took is not known.")
+        return ReportFigure("No chart of steps: how long they took is not known.")
     of_what = " a gigabase" if a_gigabase else ""
     title = f"{CLOCKS[clock]}{of_what}, {curve_name(rows.common, rows.n)}"
     drawing = draw_stacks(f"steps-{at}", title, stacks, f"{{}}{of_what}", steps, x_label="side")

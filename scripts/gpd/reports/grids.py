@@ -58,7 +58,7 @@ def all_curves(configurations: Iterable[ConfigurationRow | OfRun]) -> list[Curve
 
 
 def counted_in(table: Iterable[Counted]) -> list[Counted]:
-    """Return the rows that count: warm-ups, samples alone and draws that were made anew are in no statistics."""
+    """Return the rows that count: warm-ups, samples alone and runs of the search are in no statistics."""
     return [row for row in table if row.counted]
 
 
@@ -166,11 +166,12 @@ def _sums(
     times: Mapping[tuple[str | None, int], Estimate],
     unit: TimeUnit,
 ) -> Iterator[Line]:
-    yield Line("samples failed", tuple(Entry(f"{one.failed} of {one.repeats * one.n}") for one in configurations))
+    """The last lines: of summed times their total; of elapsed ones all else that the runs came to."""
     if clock == "summed_h":
         yield Line("total (summed)", tuple(_time(times.get((None, one.n)), unit) for one in configurations))
-    else:
-        yield Line("total (makespan)", tuple(_time(one.makespan_s, unit) for one in configurations))
+        return
+    yield Line("samples failed", tuple(Entry(f"{one.failed} of {one.repeats * one.n}") for one in configurations))
+    yield Line("total (makespan)", tuple(_time(one.makespan_s, unit) for one in configurations))
     daily = daily_of(configurations[0].pipeline, configurations)
     for column, head in _daily(configurations[0].pipeline, daily):
         estimates = [getattr(configuration, column) for configuration in configurations]
