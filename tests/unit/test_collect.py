@@ -187,19 +187,6 @@ def test_tables_are_the_same_wherever_the_study_lies(golden, tmp_path):
 # ---- written --------------------------------------------------------------------------------
 
 
-def test_text_has_all_that_is_known_and_nothing_else(golden, tmp_path):
-    collect.write(golden, tmp_path)
-    lines = (tmp_path / "runs.tsv").read_text().splitlines()
-    rows = [dict(zip(columns.names("runs"), line.split("\t"), strict=True)) for line in lines[1:]]
-    assert lines[0].split("\t") == columns.names("runs")
-    assert {row["run"]: float(row["makespan_s"]) for row in rows} == pytest.approx(
-        {spec: by_hand[0] for spec, by_hand in RUNS_BY_HAND.items()}
-    )
-    whole = next(row for row in rows if row["run"] == "germline-n2-shared-compact-r2")
-    shown = [whole[name] for name in ("makespan_s", "failures", "warm_up", "counted")]
-    assert shown == ["126.2", "", "False", "True"]
-
-
 def test_parquet_has_the_rows_with_their_types(golden, tmp_path):
     collect.write(golden, tmp_path)
     for table, spelled in columns.TABLES.items():

@@ -1,6 +1,5 @@
 """Streams: what they are by a study's settings, how they are served, what their records come to, and what checks."""
 
-import io
 import json
 import re
 import time
@@ -14,10 +13,8 @@ import yaml
 from msgspec.structs import replace as replace_row
 from packing import SETTINGS, START, recomputed, write_study
 from recording import write_pool
-from rich.console import Console
 from test_single_run import run, setup, snakemake  # noqa: F401
 
-from gpd.commands import gpd_report
 from gpd.errors import GpdError
 from gpd.lab import stream_workload as stream_of_runs
 from gpd.lab import study_plan, study_runs
@@ -248,15 +245,6 @@ def test_the_figures_of_recorded_streams(streamed):
     assert two.busy_share == pytest.approx(1)
     assert {row.mode for row in tables.configurations} == {"shared"}, "streams are on no curve of batches"
     assert [row.genomes_per_day for row in tables.runs if row.mode == "stream"] == [None] * 2
-
-
-def test_what_streams_came_to_is_printed_and_in_the_report(streamed):
-    shown = Console(file=io.StringIO(), width=200)
-    assert gpd_report.write(streamed, shown) == 0
-    printed = shown.file.getvalue()
-    assert re.search(r"germline, compact binding │ 2 │ +40 │ +0 │ 5,760 \(5,760-5,760\) │ +5,760 │ +30.0 │", printed)
-    page = (streamed / "report.html").read_text()
-    assert "A sample starts when another ends" in page and "5,760" in page
 
 
 def test_a_stream_of_an_earlier_version_in_which_samples_arrive_is_refused(streamed, tmp_path):
