@@ -8,7 +8,7 @@ from pathlib import Path
 
 import recorded_studies
 
-from gpd.lab import study
+from gpd.lab import study_runs
 from gpd.packages import pack
 from gpd.packages.manifest import FILE, TABLES, Manifest, describe
 from gpd.packages.pack import Package, archive
@@ -82,13 +82,13 @@ def write_study(folder, speed=SPEED, node=None, design=DESIGN, **settings):
 def _specs(folder, settings, plan):
     """The runs of a study; of a search each follows from what those before it came to."""
     if settings.concurrent_samples or plan.design < DESIGN:
-        yield from study.grid(settings, plan.pools, plan.cores, seen={})
+        yield from study_runs.planned(settings, plan.pools, plan.cores, seen={})
         return
     written = set()
     while True:
         observed = search.observations(collect.collect(folder)) if written else {}
         pool = plan.pools["germline"]
-        specs = study.search(settings, "germline", pool, plan.cores, observed, {})
+        specs = study_runs.search(settings, "germline", pool, plan.cores, observed, {})
         if not (left := [spec for spec in specs if spec.name not in written]):
             return
         written.add(left[0].name)

@@ -7,7 +7,7 @@ from pathlib import Path
 import recorded_studies
 from packing import record_of, write_ledger, write_record
 
-from gpd.lab import study
+from gpd.lab import study_runs
 from gpd.records.run_spec import RunSpec
 
 RECORD = recorded_studies.script("study")
@@ -30,10 +30,10 @@ def write(folder: Path, spec: RunSpec, start: datetime) -> None:
     """Write a stream's records as they would be, had its samples taken SAMPLE_S each."""
     home, draw = folder / spec.name, random.Random(1)
     made = RECORD.RunSpec("germline", spec.samples, "shared", 1)
-    processes, names, drawn = [], {}, study.drawn(spec)
+    processes, names, drawn = [], {}, study_runs.drawn(spec)
     for number, (server, started_s) in enumerate(passages(spec), 1):
         sample = next(drawn)
-        name = study.copy_name(sample, number)
+        name = study_runs.copy_name(sample, number)
         names[name] = sample
         records = []
         for place, (rule, step, more, _, rss_mib, after) in enumerate(RECORD.GERMLINE):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Variant calling as an expert of the tools writes it who wants no workflow manager: as many samples at once
+# Variant calling as an expert of the tools writes it without a workflow manager: as many samples at once
 # as there are cores, one thread a job, JVMs as lean as they come. throughput.py runs it beside the workflow and compares
 # the calls of both: it is what the workflow has to beat, and owes nothing to the workflow's rules.
 #

@@ -31,7 +31,7 @@ VIRTUAL = Shape()
 TIMEOUT_S = 3600.0  # of a virtual machine
 
 
-class Comparison:
+class ExecutorComparison:
     """Runs of one workflow by several executors, on this machine or on a virtual one."""
 
     def __init__(self, folder: Path, is_here: bool) -> None:
@@ -95,7 +95,7 @@ def main() -> int:
         print(f"not measured: a virtual machine needs {', '.join(lacking)}: scripts/setup/numa")
         return 0
     with tempfile.TemporaryDirectory(prefix="gpd-bench-") as folder:
-        comparison = Comparison(Path(folder), is_here)
+        comparison = ExecutorComparison(Path(folder), is_here)
         if why := comparison.install():
             print(f"not measured: pip cannot install {OTHER}: {why}")
             return 0

@@ -29,7 +29,7 @@ from benches import cohorts
 from benches.cohorts import Real, Simulated
 from benches.filtering import Taken, taken
 from benches.measurements import Measurement
-from benches.runs import Run, Runner, arguments_of, run_bench
+from benches.runs import BenchRun, Runner, arguments_of, run_bench
 from benches.truth import COUNTS, GENOME, Counts, held_against_truth, total, truth_of
 from scipy.stats import binomtest
 
@@ -96,7 +96,7 @@ def rows_of(configuration: str, counts: Mapping[str, Counts]) -> Iterator[dict[s
         }
 
 
-def cpu_s_by_step(run: Run) -> Mapping[str, float]:
+def cpu_s_by_step(run: BenchRun) -> Mapping[str, float]:
     """Of the steps that come after duplicates are marked."""
     found: Counter[str] = Counter()
     for each in run.attempts:

@@ -32,8 +32,8 @@ from gpd.errors import GpdError  # noqa: E402
 from gpd.lab.snakemake_process import LEDGER  # noqa: E402
 from gpd.pipelines import GERMLINE, HUMAN_30X_GIGABASES  # noqa: E402
 from gpd.records.ledger import GATHER, Attempt, read_ledger  # noqa: E402
-from gpd.sizing import rehearsal  # noqa: E402
-from gpd.sizing.rehearsal import Genome, Job, Law, Rehearsal, by_rule  # noqa: E402
+from gpd.sizing import rehearsal_machine  # noqa: E402
+from gpd.sizing.rehearsal_machine import Genome, Law, Rehearsal, RehearsedJob, by_rule  # noqa: E402
 
 RECORDED = ROOT / "tests/golden/rehearsal/rehearsal.json"
 SCATTER = runpy.run_path(str(ROOT / "workflow/scripts/scatter.py"))
@@ -61,7 +61,7 @@ def gigabases(stats: Path) -> float:
     return int(found[1]) / 1e9
 
 
-class Folder:
+class RehearsedFolder:
     """What a run left, as far as it came: its jobs, with the reference and the reads that each worked on."""
 
     def __init__(self, path: Path) -> None:
@@ -79,14 +79,14 @@ class Folder:
         bases = {contig: depth.get(contig, 0) for contig in self.reference}
         return {contig: count / sum(bases.values()) * self.gigabases[sample] for contig, count in bases.items()}
 
-    def job(self, attempt: Attempt) -> Job:
+    def job(self, attempt: Attempt) -> RehearsedJob:
         lines = self.lines
         if attempt.shard:
             number, count = map(int, attempt.shard.split("/"))
             lines = SCATTER["split"](self.lines, count)[number - 1]
         part, sample = lengths(lines), attempt.owner if attempt.owner in self.gigabases else None
         depth = {contig: count / self.reference[contig] for contig, count in self.reads.get(sample or "", {}).items()}
-        return Job(
+        return RehearsedJob(
             step=attempt.step,
             rule=attempt.rule,
             reference_gb=round(part.total(), 6),
@@ -123,7 +123,7 @@ def steps(found: Rehearsal) -> pd.DataFrame:
     return pd.DataFrame([row(rule, jobs, asked) for rule, jobs in by_rule(found.jobs).items()])
 
 
-def row(rule: str, jobs: list[Job], asked: Mapping[str, runtimes.Row]) -> dict[str, object]:
+def row(rule: str, jobs: list[RehearsedJob], asked: Mapping[str, runtimes.Row]) -> dict[str, object]:
     """`asked, min` is of the job with most reads, with its margin."""
     largest, limit = max(jobs, key=lambda job: job.gigabases), asked.get(rule, asked[runtimes.OTHERS])
     start, reference, reads = terms(jobs)
@@ -149,7 +149,7 @@ def row(rule: str, jobs: list[Job], asked: Mapping[str, runtimes.Row]) -> dict[s
     }
 
 
-def terms(jobs: Sequence[Job]) -> Sequence[float | None]:
+def terms(jobs: Sequence[RehearsedJob]) -> Sequence[float | None]:
     """Those of the law of jobs of samples, where they tell one."""
     try:
         return Law.of(jobs).terms if jobs[0].sample else (None, None, None)
@@ -185,7 +185,7 @@ def measure(found: Rehearsal) -> Iterator[Measurement]:
     yield from genome(found)
 
 
-def foretold(rule: str, jobs: list[Job]) -> Iterator[Measurement]:
+def foretold(rule: str, jobs: list[RehearsedJob]) -> Iterator[Measurement]:
     """How far the law of the other shards is off for the deepest one, and the law with it for the others."""
     deepest = max(jobs, key=lambda job: job.gigabases / job.reference_gb)
     others = [job for job in jobs if job is not deepest]
@@ -262,8 +262,8 @@ def chosen(arguments: Namespace) -> Rehearsal:
     """That of the folder, else the recorded one."""
     if arguments.smallest or not (arguments.folder / LEDGER).exists():
         print(f"the recorded rehearsal: {RECORDED.relative_to(ROOT)}")
-        return rehearsal.read(RECORDED)
-    return Folder(arguments.folder).record()
+        return rehearsal_machine.read(RECORDED)
+    return RehearsedFolder(arguments.folder).record()
 
 
 def main() -> int:

@@ -19,7 +19,7 @@ from benches import calls, cohorts, measurements
 from benches.measurements import Measurement
 from benches.runs import Runner, run_bench
 
-from gpd.commands import demo
+from gpd.commands import gpd_demo
 from gpd.lab.pool import Source
 from gpd.text.formats import counted
 
@@ -28,7 +28,7 @@ SETTINGS = {"auto": {"scatter": "auto", "joint_intervals": "auto"}, "none": {"sc
 
 
 @dataclass(frozen=True)
-class Part:
+class ScatteredSteps:
     """Steps of some samples: what exists before the clock starts, the rule that scatters, and the bounds."""
 
     title: str
@@ -40,7 +40,7 @@ class Part:
     most_cpu: float | None = None
 
 
-AFTER_MAPPING = Part(
+AFTER_MAPPING = ScatteredSteps(
     "the steps after mapping",
     samples=1,
     calling="per_sample",
@@ -49,7 +49,7 @@ AFTER_MAPPING = Part(
     least_gain=1.8,
     most_cpu=1.08,
 )
-JOINT = Part(
+JOINT = ScatteredSteps(
     "joint calling, all after the last HaplotypeCaller",
     samples=4,
     calling="joint",
@@ -59,10 +59,10 @@ JOINT = Part(
 )
 
 
-def measure(part: Part, source: Source, folder: Path, pairs: int) -> Iterator[Measurement]:
+def measure(part: ScatteredSteps, source: Source, folder: Path, pairs: int) -> Iterator[Measurement]:
     samples = tuple(member.name for member in source.members[: part.samples])
     title = f"{counted(len(samples), 'sample')}, {part.title}"
-    runner = Runner(source, samples, demo.CALLING | {"calling": part.calling})
+    runner = Runner(source, samples, gpd_demo.CALLING | {"calling": part.calling})
     runner.begin(folder / "before", part.before.split())
     runs = []
     for pair in range(pairs):
@@ -77,7 +77,7 @@ def measure(part: Part, source: Source, folder: Path, pairs: int) -> Iterator[Me
         what = f"scatter: {name}: {part.scattered} in {runs[0][name].shards(part.scattered)}, wall time, s"
         yield Measurement(what, tuple(pair[name].makespan_s for pair in runs), decimals=1)
         yield Measurement(f"scatter: {name}: CPU seconds", tuple(pair[name].cpu_s for pair in runs), decimals=1)
-    found = calls.Difference()
+    found = calls.CallDifference()
     for path in runner.calls:
         found.update(calls.compare(folder / "none" / path, folder / "auto" / path))
     what = f"calls in shards that differ from the {found['records']:,} in one"

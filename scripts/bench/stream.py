@@ -19,7 +19,7 @@ from benches import cohorts, measurements
 from benches.measurements import Measurement
 from benches.runs import run_bench
 
-from gpd.commands import demo
+from gpd.commands import gpd_demo
 from gpd.lab import runner, study_plan
 from gpd.lab.runner import StudyCallbacks
 from gpd.lab.study_state import StudyPlan
@@ -37,7 +37,7 @@ def make_plan(cohort: str, folder: Path, arguments: argparse.Namespace) -> Study
     """Lay out the study over the pool in the folder."""
     COHORTS[cohort].write(folder / "pool", arguments.seed)
     config = folder / "pool" / cohorts.CONFIG
-    config.write_text(yaml.safe_dump(yaml.safe_load(config.read_text()) | demo.CALLING))
+    config.write_text(yaml.safe_dump(yaml.safe_load(config.read_text()) | gpd_demo.CALLING))
     n = min(arguments.at_once, COHORTS[cohort].samples)
     settings = {
         "directory": str(folder),

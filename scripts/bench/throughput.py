@@ -24,7 +24,7 @@ from benches.measurements import Measurement, timed
 from benches.runs import CALLS, run_bench
 from benches.studies import Scripted, Study
 
-from gpd.commands import demo
+from gpd.commands import gpd_demo
 from gpd.records.run_spec import INDEPENDENT, SHARED
 
 BASELINE = Path(__file__).with_name("baseline.sh")
@@ -64,7 +64,7 @@ def study_of(cohort: str, pool: Path, choice: str, pairs: int, seed: int, lock: 
         "repeats": pairs,
         "seed": seed,
     }
-    return Study.of(f"study-{list(CHOICES).index(choice)}", pool, demo.CALLING | CHOICES[choice], grid, lock)
+    return Study.of(f"study-{list(CHOICES).index(choice)}", pool, gpd_demo.CALLING | CHOICES[choice], grid, lock)
 
 
 def run_script(cohort: str, folder: Path, repeat: int, cores: int) -> Scripted:
@@ -148,7 +148,7 @@ def differences(studies: Mapping[str, Study], scripts: Mapping[int, Scripted]) -
     }
     ways["baseline"] = {(repeat, sample): scripts[repeat].folder / sample / "calls.vcf.gz" for repeat, sample in alone}
     for way, called in ways.items():
-        found = {repeat: calls.Difference() for repeat in scripts}
+        found = {repeat: calls.CallDifference() for repeat in scripts}
         for (repeat, sample), path in called.items():
             found[repeat].update(calls.compare(alone[repeat, sample], path))
         records, others = found[1]["records"], found[1]

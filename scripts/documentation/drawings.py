@@ -1,6 +1,6 @@
 """The drawings of the pages: graphs in DOT, made from the program itself, which graphviz draws.
 
-An SVG has its DOT in a comment. So a test sees without graphviz whether a drawing is current, and only what has changed
+An SVG has its DOT in a comment. So a test sees without graphviz whether a drawing is current, and only changed ones
 is drawn anew.
 """
 
@@ -28,7 +28,7 @@ POLICIES = {
     "compact": "compact: jobs fill an L3 group before they take the next",
     "scatter": "scatter: each job goes where most CPUs are free",
 }
-WAY = (  # what happens, who does it, what it leaves
+WAY = (  # what happens, the package that does it, what it leaves
     ("a job ends", "launcher", "a line of ledger.jsonl"),
     ("a run ends", "lab", "run.json"),
     ("records are read and checked", "records", "typed records"),
@@ -93,7 +93,7 @@ def sources() -> Iterator[tuple[str, str, str]]:
 
 
 def write() -> None:
-    """Draw anew what has changed."""
+    """Draw changed ones anew."""
     FOLDER.mkdir(exist_ok=True)
     for name, title, source in sources():
         if not is_current(name, source):
@@ -125,12 +125,12 @@ def rule_graph(pipeline: str) -> set[tuple[str, str]]:
     return {(labels[a], labels[b]) for a, b in re.findall(r"(\d+) -> (\d+)", text)}
 
 
-# ---- the way of a figure, and who knows whom ---------------------------------------------------------
+# ---- the way of a figure, and which package imports which ---------------------------------------------------------
 
 
 def figure() -> str:
     """From a job's record to the page."""
-    boxes = [f'{who} [fillcolor="{STEP}", label="{who}: {what}"]' for what, who, _ in WAY]
+    boxes = [f'{package} [fillcolor="{STEP}", label="{package}: {what}"]' for what, package, _ in WAY]
     ways = [f'{a[1]} -> {b[1]} [label="  {a[2]}", fontname=Arial, fontsize=12]' for a, b in pairwise(WAY)]
     last = f'shown [label="{WAY[-1][2]}", shape=plain, style="", fontcolor=black]\n{WAY[-1][1]} -> shown'
     return graph(*boxes, *ways, last, ranksep="0.3")

@@ -15,7 +15,7 @@ from typer.cli import get_docs_for_click
 from documentation import schema
 from documentation.pages import ROOT, code, page, slug, table
 from gpd import cli
-from gpd.machines.tools import read_table
+from gpd.machines.tool_checks import read_table
 from gpd.packages import checks as package_checks
 from gpd.paths import PINNED
 from gpd.records.study import Study

@@ -8,20 +8,20 @@ from pathlib import Path
 import typer
 
 from gpd.commands import (
-    compare,
-    deliver,
-    demo,
-    doctor,
-    init,
-    ledger,
-    node,
-    package,
-    report,
-    run,
-    scaling,
-    size,
-    throughput,
-    topology,
+    gpd_compare,
+    gpd_deliver,
+    gpd_demo,
+    gpd_doctor,
+    gpd_init,
+    gpd_ledger,
+    gpd_node,
+    gpd_package,
+    gpd_report,
+    gpd_run,
+    gpd_scaling,
+    gpd_size,
+    gpd_throughput,
+    gpd_topology,
 )
 from gpd.commands.subcommands import Subcommands, say
 
@@ -42,13 +42,13 @@ def main() -> None:
     warnings.showwarning = lambda message, *_: say(f"gpd: warning: {message}", err=True)
 
 
-MODULES = (
-    *(doctor, init, run, deliver, demo, topology, node),
-    *(throughput, scaling, report, compare, size, package, ledger),
+IN_ORDER = (
+    *(gpd_doctor, gpd_init, gpd_run, gpd_deliver, gpd_demo, gpd_topology, gpd_node),
+    *(gpd_throughput, gpd_scaling, gpd_report, gpd_compare, gpd_size, gpd_package, gpd_ledger),
 )
-for module in MODULES:
-    name = module.__name__.rpartition(".")[2]
+for module in IN_ORDER:
+    name = module.__name__.rpartition(".")[2].removeprefix("gpd_")
     if hasattr(module, "app"):
         app.add_typer(module.app, name=name)
     else:
-        app.command(name, context_settings=TO_SNAKEMAKE if module is run else None)(module.command)
+        app.command(name, context_settings=TO_SNAKEMAKE if module is gpd_run else None)(module.command)

@@ -62,7 +62,7 @@ def _plain(path: str | Path, flags: int, mode: int = 0o666) -> int:
 
 
 def open_lock(path: Path) -> int:
-    """A file to be locked, which all can do who may open it: so may its owner alone, or the group that writes here.
+    """A file to be locked. To open it is to be able to lock it: so only its owner may, or the group that writes here.
 
     Raises FileError, OSError.
     """

@@ -29,7 +29,7 @@ COHORT = "cohort"  # the owner of what all samples of a run share
 NO_JOB_RAN = "no_job_ran"
 NOT_FINISHED = "not_finished"
 NOTHING = "no job of it ran"
-OTHERS = "other rules"  # the step of a rule that has the name of a step, and is none of its rules
+OTHERS = "other rules"  # the step of a rule that has the name of a step without being one of its rules
 JOB_FAILED = 1  # Snakemake's exit code where it came to its end, and not all jobs did
 
 
@@ -139,7 +139,7 @@ def steps_of(record: RunRecord, attempts: Iterable[Attempt]) -> tuple[str, ...]:
 def read_as(record: RunRecord, samples: Collection[str], attempts: Iterable[Attempt]) -> list[Attempt]:
     """The attempts of a process with these samples: of a workflow that is not ours with their steps and owners.
 
-    What a wildcard names that is none of the samples belongs to all of them.
+    A job whose wildcard names no sample belongs to all of them.
     """
     if is_ours(record):
         return list(attempts)

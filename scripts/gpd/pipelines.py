@@ -16,6 +16,7 @@ GIGABASES_PER_X = 3.1  # of a human genome
 HUMAN_30X_GIGABASES = 30 * GIGABASES_PER_X
 ALIKE = 0.9  # of these: a sample with less is called by its size
 LEAST_ALIKE = 0.1  # of these: from a sample with less nothing of a whole genome follows
+FIXED = 0.008  # of a genome's CPU time at 30x: what does not grow with its bases (docs/evidence/rehearsal.md)
 
 
 def human_30x_per_day(gigabases_per_day: float | None, of_a_sample: float | None, fraction: float) -> float | None:
@@ -30,8 +31,15 @@ def human_30x_per_day(gigabases_per_day: float | None, of_a_sample: float | None
     return gigabases_per_day / HUMAN_30X_GIGABASES if whole else None
 
 
+def scaling_error(of_a_sample: float) -> float:
+    """The relative standard error of 30x equivalents from samples of so many gigabases: time is taken to grow as bases
+    do, and FIXED of it does not. 0 for samples of about a whole genome."""
+    whole = of_a_sample >= ALIKE * HUMAN_30X_GIGABASES
+    return 0.0 if whole else FIXED * (HUMAN_30X_GIGABASES / of_a_sample - 1)
+
+
 @dataclass(frozen=True)
-class Compared:
+class ComparedOutput:
     """A kind of output that runs of the same samples have in common: a file below results/, and what it is read as."""
 
     kind: str
@@ -60,7 +68,7 @@ class Pipeline:
     unavoidable: frozenset[str]
     scaling: Mapping[str, int]
     daily: str
-    outputs: tuple[Compared, ...]
+    outputs: tuple[ComparedOutput, ...]
     cohort_outputs: Mapping[str, tuple[str, ...]]
     alternatives: frozenset[str] = field(default=frozenset(), kw_only=True)
     read_count: str | None = field(default=None, kw_only=True)
@@ -85,6 +93,10 @@ class Pipeline:
         of_steps = Counter(chain.from_iterable(map(self.rules_of, self.steps)))
         own = {rule for rule in rules if of_steps[rule] == 1}
         return [step for step in self.steps if own.intersection(self.rules_of(step))]
+
+    def step_of(self, rule: str) -> str:
+        """The step that a rule belongs to; a rule without one is its own."""
+        return next((step for step in self.steps if rule in self.rules_of(step)), rule)
 
     def uses_threads(self, step: str, config: Mapping[str, Any]) -> bool:
         """Whether a step's tools, as configured, use more than one thread."""
@@ -119,8 +131,8 @@ GERMLINE = Pipeline(
     scaling={"map_and_sort": 64, "take_alignment": 4, "mark_duplicates": 13},
     daily="genomes a day",
     outputs=(
-        Compared("gvcf", "haplotype_caller/{sample}.g.vcf.gz", "vcf"),
-        Compared("reblocked gvcf", "reblock_gvcf/{sample}.g.vcf.gz", "vcf"),
+        ComparedOutput("gvcf", "haplotype_caller/{sample}.g.vcf.gz", "vcf"),
+        ComparedOutput("reblocked gvcf", "reblock_gvcf/{sample}.g.vcf.gz", "vcf"),
     ),
     cohort_outputs={"calls": (*OF_FINAL_CALLS, "genotype_gvcfs", "call_variants")},
     genomes=True,
@@ -155,8 +167,8 @@ TUXEDO = Pipeline(
     scaling={"align": 16, "assemble": 16, "quantify": 16},
     daily="samples a day",
     outputs=(
-        Compared("alignments", "samtools_stats/{sample}.txt", "statistics"),
-        Compared("assembly", "assemble/{sample}.gtf", "assembly"),
+        ComparedOutput("alignments", "samtools_stats/{sample}.txt", "statistics"),
+        ComparedOutput("assembly", "assemble/{sample}.gtf", "assembly"),
     ),
     cohort_outputs={"expression": ("differential_expression",)},
     read_count="align/{sample}.json",

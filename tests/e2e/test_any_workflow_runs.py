@@ -186,7 +186,7 @@ def test_a_workflow_that_reads_another_sheet_is_found_out(tmp_path):
     (made.folder / "config" / "config.yaml").write_text(f"samples: {json.dumps(str(sheet))}\nlevel: 6\n")
     done = made.run(concurrent_samples=[1], repeats=1)
     assert done.returncode == 2
-    assert "which is none of the run's samples: the workflow does not read config/samples.tsv" in done.stderr
+    assert "which is no sample of the run: the workflow does not read config/samples.tsv" in done.stderr
 
 
 def test_a_workflow_that_does_not_parse_is_said_in_a_line(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from made_up import PROVEN, SILENT, Lab, write_run
 
 from gpd.lab import runner, single_run
-from gpd.lab.study import StudyError
+from gpd.lab.study_runs import StudyError
 from gpd.records.run import RecordError
 from gpd.reports.report import find
 from gpd.tables import collect

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from documentation import evidence
+from documentation import evidence_pages
 
 BENCHES = sorted((ROOT / "scripts/bench").glob("*.py"))
 
@@ -24,7 +24,7 @@ def test_a_bench_runs_in_its_smallest_size(bench: Path, tmp_path: Path, monkeypa
     assert done.stdout.strip(), "it says no figure"
     if done.stdout.startswith("not measured"):
         pytest.skip(done.stdout.strip())
-    assert f"# {bench.stem}" in evidence.bench_page(json.loads(record.read_text()))
+    assert f"# {bench.stem}" in evidence_pages.bench_page(json.loads(record.read_text()))
 
 
 @pytest.mark.e2e

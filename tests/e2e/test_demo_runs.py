@@ -11,7 +11,7 @@ from conftest import ROOT, SHORT_JVMS
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.commands import demo
+from gpd.commands import gpd_demo
 
 sys.path[:0] = [str(ROOT / "resources" / "demo" / pipeline) for pipeline in ("germline", "tuxedo")]
 
@@ -26,7 +26,7 @@ def simulate_with(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Give the demo's simulator options, and its configuration keys, for less than people are shown."""
     for name, value in SHORT_JVMS.items():
         monkeypatch.setenv(name, value)
-    simulate = demo.simulate
+    simulate = gpd_demo.simulate
 
     def patched(*options: str, **config: object) -> None:
         def simulated(pipeline: str, directory: Path, seed: int) -> None:
@@ -34,7 +34,7 @@ def simulate_with(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             path = directory / "config.yaml"
             path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | config))
 
-        monkeypatch.setattr(demo, "simulate", simulated)
+        monkeypatch.setattr(gpd_demo, "simulate", simulated)
 
     return patched
 

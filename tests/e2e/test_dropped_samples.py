@@ -93,7 +93,8 @@ def test_the_end_names_the_sample_and_what_was_made_without_it(dropped):
     assert done.exit_code == 1
     assert any(line.startswith("1 of 2 samples finished") for line in done.output)
     assert any(BAD in line and f"tool_error: error: reads of {BAD}: struck down" in line for line in done.output)
-    assert done.output[-2] == f"went on without {BAD}: genotype_gvcfs and hard_filter; {LEFT_OUT} names who is missing"
+    without = f"went on without {BAD}: genotype_gvcfs and hard_filter"
+    assert done.output[-2] == f"{without}; {LEFT_OUT} names the missing samples"
     assert done.output[-1].endswith(" failed")
 
 
@@ -129,4 +130,4 @@ def test_transcripts_are_merged_of_the_samples_that_are_left(tmp_path):
     assert ran.exit_code == 1
     assert (tmp_path / LEFT_OUT).read_text().split()[1:] == ["A2"]
     assert sorted(path.name for path in (tmp_path / "results/quantify").iterdir()) == ["A1.cxb", "B1.cxb"]
-    assert ran.output[-2:] == [f"went on without A2: merge; {LEFT_OUT} names who is missing", "1 job failed"]
+    assert ran.output[-2:] == [f"went on without A2: merge; {LEFT_OUT} names the missing samples", "1 job failed"]

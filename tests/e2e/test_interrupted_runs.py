@@ -59,7 +59,7 @@ class Folder:
         """Let the mapping come to its end, from now on."""
         (self.path.parent / "hold").unlink()
 
-    def jobs(self) -> list[launcher.Job]:
+    def jobs(self) -> list[launcher.OpenJob]:
         command = [sys.executable, "-S", "-E", str(launcher.LAUNCHER), "jobs"]
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True)
         return launcher.read_jobs(done.stdout)

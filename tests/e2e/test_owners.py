@@ -335,9 +335,7 @@ def test_a_file_that_says_nothing_is_waited_for_while_it_is_locked(cluster):
     with cluster.owner.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         process = cluster.node("n1", 11).start(ALONE, *OUTPUTS)
-        assert (
-            waits(process) == "step a: waits for another launcher at the same outputs, which does not say who it is\n"
-        )
+        assert waits(process) == "step a: waits for another launcher at the same outputs, which does not name itself\n"
     assert end(process)[0] == [0]
 
 

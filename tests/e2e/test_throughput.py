@@ -7,8 +7,8 @@ import pytest
 from made_up import OWN, SETTINGS, SILENT, Lab, write_run
 from recording import write_pool
 
-from gpd.lab import earlier_runs, provenance, runner, single_run, study, study_plan
-from gpd.lab.study import StudyError
+from gpd.lab import earlier_runs, provenance, runner, single_run, study_plan, study_runs
+from gpd.lab.study_runs import StudyError
 from gpd.lab.study_state import StudyState
 from gpd.records.run import JobNames
 from gpd.records.run_spec import CurveKey
@@ -295,7 +295,7 @@ def test_each_curve_has_its_search_and_the_pipeline_its_warm_up(lab):
 
 def test_a_study_of_two_machines_is_none(lab):
     plan = lab.plan(concurrent_samples="saturation", repeats=1)
-    first, second = (study.seek(plan.study, LINE, n, plan.sources["germline"].members, plan.cores) for n in (1, 2))
+    first, second = (study_runs.seek(plan.study, LINE, n, plan.sources["germline"].members, plan.cores) for n in (1, 2))
     write_run(plan.study.folder, first)
     write_run(plan.study.folder, second, host={"sku": "8352Y"})
     with pytest.raises(CollectError, match="its runs ran on different machines: SKU: 8358 and 8352Y"):

@@ -22,14 +22,14 @@ from launching import HANGS_S, Node, wait_until
 from tuxedo_cohort import Experiment, tiny_experiment
 
 from gpd.packages import checks, pack
+from gpd.packages.check_verdicts import HOLDS
 from gpd.packages.evidence import gather
-from gpd.packages.verdicts import HOLDS
 from gpd.pipelines import PIPELINES
 from gpd.records.decoding import decode
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import CurveKey
 from gpd.statistics.saturation import around, next_n
-from gpd.statistics.stream import LEAST_ENDS
+from gpd.statistics.stream_rate import LEAST_ENDS
 from gpd.tables import collect, search
 from gpd.tables.collect import Tables
 

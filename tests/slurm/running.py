@@ -15,7 +15,7 @@ from cluster import ROOT, Cluster, missing
 from conftest import SHORT_JVMS, tiny_cohort
 from launching import wait_until
 
-from gpd.commands import demo, ledger
+from gpd.commands import gpd_demo, gpd_ledger
 from gpd.records import ledger_check
 from gpd.records.ledger import read_records
 from gpd.text.cpu_lists import parse_cpus
@@ -210,14 +210,14 @@ def start(cluster: Cluster, folder: Path, *words: object, through: Sequence[obje
 
 def records(folder: Path) -> list[dict]:
     """Every record of a run that holds up, those of jobs included whose launchers were killed."""
-    path = ledger.find(folder)
+    path = gpd_ledger.find(folder)
     assert ledger_check.check(path).problems == ()
     return [json.loads(line) for line, _ in read_records(path)]
 
 
 def demo_through_slurm(pipeline: str, folder: Path, *size: str) -> str:
     """Take a demo's cohort of this size through two nodes of one CPU to its end; say how it went."""
-    demo.simulate(pipeline, folder, 1, *size)
+    gpd_demo.simulate(pipeline, folder, 1, *size)
     with cluster_for_tests() as cluster:
         began = time.monotonic()
         snakefile = ROOT / "workflow" / "Snakefile"

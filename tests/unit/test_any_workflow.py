@@ -12,7 +12,7 @@ from recording import run_record
 from gpd.errors import GpdError
 from gpd.lab import any_workflow, study_plan
 from gpd.lab.sheets import SheetError, read_sheet
-from gpd.lab.study import StudyError
+from gpd.lab.study_runs import StudyError
 from gpd.lab.study_state import StudyPlan
 from gpd.outcomes import NOT_FINISHED, OTHERS, Process, Run, outcomes, passed_in, read_as, steps_of
 from gpd.records.ledger import Attempt
@@ -114,9 +114,7 @@ def test_a_job_of_a_sample_that_was_not_drawn_is_a_fault(source, tmp_path):
     source.refuse_strangers(
         ["A"], [attempt("sort", "A"), attempt("index", "A.sorted"), attempt("table", None)], tmp_path
     )
-    with pytest.raises(
-        GpdError, match=r"sort ran for B, which is none of the run's samples: .* read config/samples.tsv"
-    ):
+    with pytest.raises(GpdError, match=r"sort ran for B, which is no sample of the run: .* read config/samples.tsv"):
         source.refuse_strangers(["A"], [attempt("sort", "B")], tmp_path)
 
 

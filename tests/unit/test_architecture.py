@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from launching import PINNED
 
 LAB = ROOT / "scripts" / "gpd"
 WORKFLOW = ROOT / "workflow"
+MODULES = [path for folder in ("scripts", "workflow") for path in (ROOT / folder).rglob("*.py")]
+OF_PACKAGES = ("__init__", "__main__")  # names that Python gives
+MOST_LINES, MOST_OF_A_FUNCTION = 400, 50
 
 
 def imports(path: Path) -> set[str]:
@@ -69,3 +73,31 @@ def siblings(path: Path) -> list[str]:
     froms = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom))
     ours = [node for node in froms if node.level]
     return [name for node in ours for name in ([node.module] if node.module else [alias.name for alias in node.names])]
+
+
+# ---- names and sizes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("launcher", [False, True], ids=["lab and workflow", "launcher"])
+def test_no_module_and_no_type_has_the_name_of_another(launcher):
+    """The launcher is a distribution of its own, with the words of its field; all else is read side by side. A bench is
+    no module: nothing imports it, and its name is that of its page of evidence."""
+    own = [path for path in MODULES if path.is_relative_to(PINNED.parent) == launcher]
+    own = [path for path in own if not path.is_relative_to(PINNED.parent / "tests")]
+    types = [node.name for path in own for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef)]
+    named = [path.stem for path in own if path.stem not in OF_PACKAGES and path.parent != ROOT / "scripts" / "bench"]
+    for every in (named, types):
+        assert len(every) > 10
+        assert [name for name, count in Counter(every).items() if count > 1] == []
+
+
+def test_files_and_functions_are_short():
+    for path in LAB.rglob("*.py"):
+        assert len(path.read_text().splitlines()) <= MOST_LINES, path
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno - node.lineno < MOST_OF_A_FUNCTION, f"{path}: {node.name}"
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())

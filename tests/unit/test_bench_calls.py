@@ -9,7 +9,7 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts" / "bench"))
 
-from benches.calls import Difference, compare, difference, parse
+from benches.calls import CallDifference, compare, difference, parse
 
 ONE = """\
 chr1\t10\tA\tG\tPASS\t50.1\tDP=9;QD=5.5\t0/1\t1/1
@@ -20,7 +20,7 @@ chr2\t10\tA\tG\tPASS\t99\tDP=3\t0|1\t1/1
 
 def test_a_call_set_is_as_itself() -> None:
     found = difference(parse(ONE), parse(ONE))
-    assert found == Difference(records=3)
+    assert found == CallDifference(records=3)
     assert (found.in_results, str(found)) == (0, "none")
 
 
@@ -39,27 +39,27 @@ def test_a_call_set_is_as_itself() -> None:
 def test_what_changes_results_is_counted_by_its_kind(before: str, after: str, expected: dict[str, int]) -> None:
     assert before in ONE
     found = difference(parse(ONE), parse(ONE.replace(before, after)))
-    assert found == Difference(records=3, **expected)
+    assert found == CallDifference(records=3, **expected)
     assert found.in_results
 
 
 def test_quality_and_info_are_counted_beside_the_results() -> None:
     other = ONE.replace("50.1", "50.2").replace("DP=9", "DP=8").replace("DP=3", "DP=4").replace(";DB", "")
     found = difference(parse(ONE), parse(other))
-    assert found == Difference(records=3, QUAL=1, DP=2, DB=1)
+    assert found == CallDifference(records=3, QUAL=1, DP=2, DB=1)
     assert (found.in_results, str(found)) == (0, "DB 1, DP 2, QUAL 1")
 
 
 def test_a_record_that_is_there_twice_is_seen() -> None:
     line = ONE.splitlines(keepends=True)[0]
-    assert difference(parse(ONE), parse(line + ONE)) == Difference(records=3, added=1)
-    assert difference(parse(line + ONE), parse(ONE)) == Difference(records=4, missing=1)
+    assert difference(parse(ONE), parse(line + ONE)) == CallDifference(records=3, added=1)
+    assert difference(parse(line + ONE), parse(ONE)) == CallDifference(records=4, missing=1)
 
 
 def test_differences_of_several_call_sets_add_up() -> None:
-    total = Difference(records=3, missing=1, DP=1)
-    total.update(Difference(records=10, missing=1, FILTER=2))
-    assert total == Difference(records=13, missing=2, FILTER=2, DP=1)
+    total = CallDifference(records=3, missing=1, DP=1)
+    total.update(CallDifference(records=10, missing=1, FILTER=2))
+    assert total == CallDifference(records=13, missing=2, FILTER=2, DP=1)
     assert total.in_results == 4
 
 
@@ -80,4 +80,4 @@ def test_files_are_compared_by_their_records(tmp_path: Path) -> None:
         text = "\n".join([*header, *("\t".join(record) for record in records)]) + "\n"
         (tmp_path / f"{name}.vcf").write_text(text)
     found = compare(tmp_path / "one.vcf", tmp_path / "other.vcf")
-    assert found == Difference(records=2, FILTER=1, genotypes=1, DP=1)
+    assert found == CallDifference(records=2, FILTER=1, genotypes=1, DP=1)

@@ -11,7 +11,7 @@ from gpd.records.ledger import Attempt
 sys.path.insert(0, str(ROOT / "scripts" / "bench"))
 
 from benches.measurements import Measurement, show
-from benches.runs import Run
+from benches.runs import BenchRun
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -53,15 +53,15 @@ def job(rule: str, sample: str, start: float, end: float, shard: str | None = No
 
 
 def test_a_run_lasts_from_its_first_job_s_start_to_the_last_one_s_end() -> None:
-    run = Run((job("haplotype_caller", "A", 2, 10), job("haplotype_caller", "B", 1, 7.5)), cpu_s=14, wall_s=0.0)
+    run = BenchRun((job("haplotype_caller", "A", 2, 10), job("haplotype_caller", "B", 1, 7.5)), cpu_s=14, wall_s=0.0)
     assert run.makespan_s == 9
 
 
 def test_shards_are_counted_a_job() -> None:
     whole = [job("haplotype_caller", sample, 0, 1) for sample in "AB"]
-    assert Run(tuple(whole), 0, 0).shards("haplotype_caller") == 1
+    assert BenchRun(tuple(whole), 0, 0).shards("haplotype_caller") == 1
     scattered = [job("haplotype_caller", "A", 0, 1, f"{shard}/3") for shard in (1, 2, 3)]
     gathered = job("haplotype_caller", "A", 1, 2, "gather")
     again = job("haplotype_caller", "A", 0, 1, "2/3")
     other = job("base_recalibration", "A", 0, 1, "7/8")
-    assert Run((*whole, *scattered, gathered, again, other), 0, 0).shards("haplotype_caller") == 3
+    assert BenchRun((*whole, *scattered, gathered, again, other), 0, 0).shards("haplotype_caller") == 3

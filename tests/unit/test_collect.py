@@ -20,16 +20,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from launching import SCHEMA
-from msgspec import Struct
+from msgspec import Struct, structs
 from rich.console import Console
 
-from gpd.commands import report
+from gpd.commands import gpd_report
 from gpd.errors import GpdError
 from gpd.pipelines import human_30x_per_day
 from gpd.records.decoding import decode
 from gpd.records.ledger import Attempt, LedgerWarning
 from gpd.records.run import RunRecord, read_run, read_spec
-from gpd.tables import collect, columns
+from gpd.statistics.estimates import estimate
+from gpd.tables import collect, columns, over_repeats, rows
 from gpd.tables.rows import peak_memory_mib
 
 GOLDEN = recorded_studies.study()
@@ -186,19 +187,6 @@ def test_tables_are_the_same_wherever_the_study_lies(golden, tmp_path):
 # ---- written --------------------------------------------------------------------------------
 
 
-def test_text_has_all_that_is_known_and_nothing_else(golden, tmp_path):
-    collect.write(golden, tmp_path)
-    lines = (tmp_path / "runs.tsv").read_text().splitlines()
-    rows = [dict(zip(columns.names("runs"), line.split("\t"), strict=True)) for line in lines[1:]]
-    assert lines[0].split("\t") == columns.names("runs")
-    assert {row["run"]: float(row["makespan_s"]) for row in rows} == pytest.approx(
-        {spec: by_hand[0] for spec, by_hand in RUNS_BY_HAND.items()}
-    )
-    whole = next(row for row in rows if row["run"] == "germline-n2-shared-compact-r2")
-    shown = [whole[name] for name in ("makespan_s", "failures", "warm_up", "counted")]
-    assert shown == ["126.2", "", "False", "True"]
-
-
 def test_parquet_has_the_rows_with_their_types(golden, tmp_path):
     collect.write(golden, tmp_path)
     for table, spelled in columns.TABLES.items():
@@ -234,6 +222,15 @@ def test_a_table_is_replaced_at_once_or_not_at_all(golden, tmp_path, monkeypatch
 
 
 @pytest.mark.deep
+@pytest.mark.parametrize("name", ["study", "scaling"])
+def test_tables_of_recorded_studies_are_the_golden_ones_to_the_byte(name, tmp_path):
+    """A change that is meant is written by tests/recorded_studies.py, and its difference looked at."""
+    recorded_studies.write_tables(name, tmp_path)
+    golden = recorded_studies.GOLDEN / name / "tables"
+    written = {path.name: path.read_text() for path in tmp_path.glob("*.tsv")}
+    assert written == {path.name: path.read_text() for path in golden.glob("*.tsv")}
+
+
 def test_a_folder_without_runs_has_empty_tables(tmp_path):
     tables = collect.collect(tmp_path)
     collect.write(tables, tmp_path / "tables")
@@ -372,7 +369,7 @@ def test_a_study_of_two_machines_has_no_report(study):
     study.run("A", repeat=1).ledger(*whole("A"))
     study.run("B", repeat=2, host=host | {"memory_mib": 4096.0}).ledger(*whole("B"))
     with pytest.raises(collect.CollectError, match="its runs ran on different machines: "):
-        report.write(study.folder, Console())
+        gpd_report.write(study.folder, Console())
 
 
 @pytest.mark.parametrize("cause", ["out_of_memory", "killed", "disk_full"])
@@ -838,6 +835,32 @@ def test_the_summary_has_what_configurations_have(golden):
         own = [each for each in golden.summary if each.step is None and each.curve_key == configuration.curve_key]
         for name in ("genomes_per_day", "makespan_s", "cpu_utilisation"):
             assert row(own, n=configuration.n, metric=name).estimate == getattr(configuration, name)
+
+
+def test_a_mean_says_of_how_many_nodes_and_sessions_it_is(golden):
+    """Of the recorded study all runs are of one; of two, the means of the sessions have a spread."""
+    assert {(one.nodes, one.sessions) for one in golden.configurations} == {(1, 1)}
+    assert {one.sessions_sd for one in golden.summary} == {None}
+    two = [structs.replace(run, session=run.repeat, host=f"node{run.repeat}") for run in golden.runs]
+    configurations = rows.configurations(two)
+    where = {"mode": "shared", "n": 1, "pipeline": "germline"}
+    assert (row(configurations, **where).nodes, row(configurations, **where).sessions) == (2, 2)
+    summary = over_repeats.summary(configurations, two, golden.steps)
+    for step, metric in ((None, "makespan_s"), ("haplotype_caller", "elapsed_h")):
+        of = row(summary, step=step, metric=metric, **where)
+        assert of.sessions_sd == pytest.approx(of.sd), "one repeat a session"
+
+
+def test_a_smaller_sample_makes_the_error_of_human_genomes_larger(golden):
+    """From half of a genome 0.8% x (2 - 1) of it, beside the error of repeats; of a whole one nothing."""
+    for bases, share in ((93.0, 0.0), (46.5, 0.008)):
+        own = [run for run in golden.runs if (run.mode, run.n, run.counted) == ("shared", 1, True)]
+        daily = [86_400 * bases / run.makespan_s for run in own]
+        known = zip(own, daily, strict=True)
+        own = [structs.replace(run, gigabases=bases, human_30x_per_day=of / 93) for run, of in known]
+        found, repeats = rows.configuration(own).human_30x_per_day, estimate(of / 93 for of in daily)
+        assert found.value == repeats.value
+        assert found.se == pytest.approx(sqrt(repeats.se**2 + (share * repeats.value) ** 2))
 
 
 @pytest.mark.parametrize(("of_a_sample", "daily"), [(9.3, 2.0), (93.0, 2.0), (9.29, None), (None, None)])

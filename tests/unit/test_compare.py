@@ -10,8 +10,8 @@ import pytest
 from pages import text_of
 from rich.console import Console
 
-from gpd.commands import compare as subcommand
-from gpd.comparison import grids, reading
+from gpd.commands import gpd_compare as subcommand
+from gpd.comparison import comparison_grids, reading
 from gpd.comparison.comparability import ALLOWABLE, pooled_differences
 from gpd.comparison.compare import compare as compared_sides
 from gpd.comparison.reading import read_sides
@@ -1103,7 +1103,7 @@ def test_tables_are_as_wide_as_they_may_be(study):
     """What does not fit goes on in another table, beside the first side again; one side more is always shown."""
     sides = [str(study(name, *A)) for name in ("A", "B", "C", "D")]
     compared = compared_sides(read_sides(sides))
-    heads = {width: [grid.heads for grid in grids.grids(compared, width)][1:] for width in (None, 140, 10)}
+    heads = {width: [grid.heads for grid in comparison_grids.grids(compared, width)][1:] for width in (None, 140, 10)}
     assert [len(heads[width]) for width in heads] == [1, 2, 3]
 
 
@@ -1111,7 +1111,7 @@ def test_the_first_table_keeps_to_120_characters(study):
     """Names, errors and intervals are broken where they have to be, and only there."""
     names = [*(str(study(name, *A)) for name in ("a-long-name:of:a-study", "B")), "published:8352Y"]
     compared = compared_sides(read_sides(names))
-    narrow, wide = (next(grids.grids(compared, width)) for width in (120, None))
+    narrow, wide = (next(comparison_grids.grids(compared, width)) for width in (120, None))
     assert wide.width > 120 >= narrow.width
     assert texts_of(narrow) == texts_of(wide)
 

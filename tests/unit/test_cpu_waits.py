@@ -9,7 +9,7 @@ import pytest
 from gpd.commands import run_display
 from gpd.execution import cpu_waits
 from gpd.machines import launcher
-from gpd.machines.launcher import Job
+from gpd.machines.launcher import OpenJob
 from gpd.records.ledger import Attempt
 from gpd.tables.disturbances import waited, waited_for_cpus_s
 from gpd.tables.summary import summarize
@@ -19,7 +19,7 @@ BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 def test_runs_beside_this_one_are_named(monkeypatch, tmp_path):
-    jobs = [Job("map S1", folder, False, 0.0) for folder in (THERE, THERE)]
+    jobs = [OpenJob("map S1", folder, False, 0.0) for folder in (THERE, THERE)]
     monkeypatch.setattr(launcher, "jobs", lambda: jobs)
     with pytest.warns(UserWarning, match=r"^/data/their run: a run is at work there and holds CPUs"):
         cpu_waits.await_former(tmp_path)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.delivery import folder, methods, versions
 from gpd.execution import configuration, workflow
-from gpd.machines import tools
+from gpd.machines import tool_checks
 
 GERMLINE = (
     "results: calls results/hard_filter/{sample}.vcf.gz, alignments results/base_recalibration/{sample}.bam, "
@@ -210,7 +210,7 @@ def test_methods_say_what_was_chosen(tmp_path):
 
 
 def test_each_tool_that_is_cited_is_one_of_the_workflows():
-    commands = {tool.command for tool in tools.read_table()}
+    commands = {tool.command for tool in tool_checks.read_table()}
     assert set(methods.read_tools()) - commands == {"csq"}, "a part of bcftools with a paper of its own"
 
 
@@ -218,6 +218,6 @@ def test_with_conda_versions_are_those_of_the_environments(monkeypatch):
     assert versions.pinned("gatk4.yaml", "gatk4") in (ROOT / "envs/gatk4.yaml").read_text()
     assert versions.pinned("gatk4.yaml", "gatk") is None
     packages = {tool.command: tool for tool in methods.read_tools().values()}
-    for tool in tools.read_table():
+    for tool in tool_checks.read_table():
         if tool.command in packages and tool.conda:
             assert versions.pinned(tool.conda, packages[tool.command].package), tool.command

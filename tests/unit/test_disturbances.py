@@ -36,6 +36,13 @@ def found(job=None, **told):
     return disturbances(replace(run_record({}), **told), jobs, jobs, MAKESPAN_S, 2)
 
 
+SLOW = "on average, below their base frequency of 2,000 MHz"
+
+
+def clocks(mhz):
+    return {"machine_use": MachineUse(mhz_mean=mhz), "host": Host(base_mhz=2000.0)}
+
+
 @pytest.mark.parametrize(
     ("job", "told", "sentence"),
     [
@@ -56,6 +63,11 @@ def found(job=None, **told):
         ),
         (None, {"machine_use": MachineUse(throttled_s=2.5)}, "a CPU quota held processes for 2.50 s"),
         (None, {"machine_use": MachineUse(thermal_throttles=3)}, "heat slowed its CPUs 3 times"),
+        # 47 s of CPU time in 94 s: half of its CPUs were busy, and so 1,000 of 2,000 MHz are the least to be expected
+        (attempt(cpu_s=47.0), clocks(951), None),
+        (attempt(cpu_s=47.0), clocks(949), f"its CPUs ran at 949 MHz {SLOW}"),
+        (attempt(cpu_s=94.0), clocks(1899), f"its CPUs ran at 1,899 MHz {SLOW}"),
+        (attempt(), clocks(800), None),
         (None, {"machine_use": MachineUse(paused_s=30.0)}, "suspended for 30.0 s"),
         (None, {"host": Host(load=Load(busy=False, busy_cpus=0.05))}, None),
         (None, {"host": Host(load=Load(busy=True, busy_cpus=0.9))}, "0.900 CPUs were at work before its start"),

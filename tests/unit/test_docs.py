@@ -21,10 +21,10 @@ from documents import Document, documents
 from launching import SCHEMA
 from snakemake.cli import get_argument_parser
 
-from documentation import drawings, everything, evidence, reference, rules, schema
+from documentation import drawings, everything, evidence_pages, reference, rules, schema
 from gpd import cli
-from gpd.lab.study import StudyError
 from gpd.lab.study_file import read_study
+from gpd.lab.study_runs import StudyError
 
 DOCUMENTS = {document.name: document for document in documents()}
 OF_FOLDERS = re.compile(r"(workflow|profiles|scripts/gpd|tests/\w+)/README\.md")
@@ -57,7 +57,7 @@ MEASURED = (  # a time of a step, or a ratio of two
     r"|\d[\d.,]*(?: times|%) (?:as (?:fast|much|little|long)|faster|slower|less|more|of the (?:time|CPU))"
 )
 RECORDED = r"\bin [\d.]+ s\b|± ?\d|\b\d+:\d\d:\d\d\b|[\d,]+ bytes|│ +\d+\.\d"  # what another run would print otherwise
-EXAMPLES = {path.relative_to(ROOT).as_posix() for path in evidence.EXAMPLES}
+EXAMPLES = {path.relative_to(ROOT).as_posix() for path in evidence_pages.EXAMPLES}
 MINIMAL = {"reference": {"fasta": "genome.fa"}, "known_sites": ["dbsnp.vcf.gz"]}
 HISTORY = ("CHANGELOG.md", "docs/evidence/")  # may tell of days and machines
 NOT_PROSE = (*HISTORY, "docs/reference/command-line.md")  # of help texts
@@ -125,22 +125,22 @@ def test_drawings_are_current() -> None:
 def test_the_readme_cites_no_figure_but_recorded_ones() -> None:
     """A number of seconds, bytes, per cent or samples a day stands in a block that `make docs` writes from a record."""
     readme = DOCUMENTS["README.md"].text
-    assert evidence.OUTPUT.search(readme)
-    assert [found[0] for found in re.finditer(FIGURE, evidence.OUTPUT.sub("", readme))] == []
+    assert evidence_pages.OUTPUT.search(readme)
+    assert [found[0] for found in re.finditer(FIGURE, evidence_pages.OUTPUT.sub("", readme))] == []
 
 
 def test_the_manual_leaves_what_was_measured_to_evidence() -> None:
     """A time, and how much faster or smaller something is, would be wrong elsewhere: a page links to the bench's."""
     manual = {name: document.text for name, document in DOCUMENTS.items() if name.startswith(MANUAL)}
     assert manual
-    prose = {name: evidence.OUTPUT.sub("", FENCE.sub("", text)) for name, text in manual.items()}
+    prose = {name: evidence_pages.OUTPUT.sub("", FENCE.sub("", text)) for name, text in manual.items()}
     found = {name: [match[0] for match in re.finditer(MEASURED, text)] for name, text in prose.items()}
     assert {name: figures for name, figures in found.items() if figures} == {}
 
 
 def test_measured_output_in_the_manual_is_taken_from_a_record() -> None:
     """A time, an interval or a size in output stands between marks, where `make docs` puts what was recorded."""
-    manual = {name: evidence.OUTPUT.sub("", document.text) for name, document in DOCUMENTS.items()}
+    manual = {name: evidence_pages.OUTPUT.sub("", document.text) for name, document in DOCUMENTS.items()}
     shown = [
         (name, fence[0]) for name, text in manual.items() for fence in FENCE.finditer(text) if name.startswith(MANUAL)
     ]
@@ -150,7 +150,7 @@ def test_measured_output_in_the_manual_is_taken_from_a_record() -> None:
 
 
 def test_no_evidence_is_of_a_bench_in_its_smallest_size() -> None:
-    found = evidence.records()
+    found = evidence_pages.records()
     assert found
     assert [name for name, record in found.items() if "--smallest" in record["command"]] == []
 

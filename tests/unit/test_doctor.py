@@ -10,17 +10,17 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.commands import doctor
-from gpd.machines import tools
+from gpd.commands import gpd_doctor
+from gpd.machines import tool_checks
 from gpd.machines.facts import parse_lscpu
 from gpd.machines.launcher import Limits
 from gpd.records.host import FileSystem, Host
 
-BWA = tools.Tool("bwa", (), 1, "0.7.17", ("bwa",), "bwa.yaml", ("germline",), "read alignment")
-DWGSIM = tools.Tool("dwgsim", (), 1, "", ("dwgsim",), "dwgsim.yaml", ("demo",), "simulated reads")
-BWA_MEM4 = tools.Tool("bwa-mem4", (), 0, "4.4", (".bwa-mem4",), "", ("germline-bwa-mem4",), "read alignment")
-SNAKEMAKE = tools.Tool("snakemake", ("--version",), 0, "9.27", (".",), "", ("germline",), "workflow engine")
-GATK3 = tools.Tool("gatk3", ("--version",), 0, "", (), "gatk3.yaml", ("germline-gatk3",), "realignment")
+BWA = tool_checks.Tool("bwa", (), 1, "0.7.17", ("bwa",), "bwa.yaml", ("germline",), "read alignment")
+DWGSIM = tool_checks.Tool("dwgsim", (), 1, "", ("dwgsim",), "dwgsim.yaml", ("demo",), "simulated reads")
+BWA_MEM4 = tool_checks.Tool("bwa-mem4", (), 0, "4.4", (".bwa-mem4",), "", ("germline-bwa-mem4",), "read alignment")
+SNAKEMAKE = tool_checks.Tool("snakemake", ("--version",), 0, "9.27", (".",), "", ("germline",), "workflow engine")
+GATK3 = tool_checks.Tool("gatk3", ("--version",), 0, "", (), "gatk3.yaml", ("germline-gatk3",), "realignment")
 
 TWO_SOCKETS_SMT = """\
 # The following is the parsable format, which can be fed to other
@@ -64,7 +64,7 @@ def bin_directory(tmp_path, monkeypatch):
     ],
 )
 def test_version_in(output, version):
-    assert tools.version_in(output) == version
+    assert tool_checks.version_in(output) == version
 
 
 @pytest.mark.parametrize(
@@ -80,18 +80,18 @@ def test_version_in(output, version):
     ],
 )
 def test_at_least(version, minimum, enough):
-    assert tools.at_least(version, minimum) is enough
+    assert tool_checks.at_least(version, minimum) is enough
 
 
 def test_a_tool_that_works(bin_directory):
     bin_directory("bwa", "echo 'Version: 0.7.18-r1243' >&2; exit 1")
-    finding = tools.examine(BWA)
+    finding = tool_checks.examine(BWA)
     assert (finding.version, finding.problem) == ("0.7.18-r1243", "")
     assert finding.path.endswith("/bin/bwa")
 
 
 def test_a_tool_that_is_not_there(bin_directory):
-    finding = tools.examine(BWA)
+    finding = tool_checks.examine(BWA)
     assert finding.problem == "missing"
     assert "apt-get install bwa" in finding.remedy
     assert "envs/bwa.yaml" in finding.remedy
@@ -99,7 +99,7 @@ def test_a_tool_that_is_not_there(bin_directory):
 
 def test_a_tool_that_is_there_and_does_not_run(bin_directory):
     bin_directory("bwa", "echo 'bwa: error while loading shared libraries: libz.so.1.2: no such file' >&2; exit 127")
-    finding = tools.examine(BWA)
+    finding = tool_checks.examine(BWA)
     assert finding.problem == (
         "broken: exit status 127: bwa: error while loading shared libraries: libz.so.1.2: no such file"
     )
@@ -108,24 +108,24 @@ def test_a_tool_that_is_there_and_does_not_run(bin_directory):
 def test_a_tool_whose_interpreter_is_gone(bin_directory, tmp_path):
     (tmp_path / "bin/bwa").write_text("#!/nowhere/python\n")
     (tmp_path / "bin/bwa").chmod(0o755)
-    assert tools.examine(BWA).problem.startswith("broken: ")
+    assert tool_checks.examine(BWA).problem.startswith("broken: ")
 
 
 def test_a_tool_that_does_not_answer(bin_directory, monkeypatch):
-    monkeypatch.setattr(tools, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(tool_checks, "TIMEOUT_S", 0.2)
     bin_directory("bwa", "while :; do :; done")
-    assert tools.examine(BWA).problem.endswith("no end within 0.2 s")
+    assert tool_checks.examine(BWA).problem.endswith("no end within 0.2 s")
 
 
 def test_a_tool_that_is_too_old(bin_directory):
     bin_directory("bwa", "echo 'Version: 0.7.5a'; exit 1")
-    finding = tools.examine(BWA)
+    finding = tool_checks.examine(BWA)
     assert (finding.version, finding.problem) == ("0.7.5a", "too old: 0.7.17 or newer is needed")
 
 
 def findings(*pairs):
     return [
-        tools.Finding(tool.command, "99.0", path, tool.needed_by, "" if path else "missing", tool.remedy())
+        tool_checks.FoundTool(tool.command, "99.0", path, tool.needed_by, "" if path else "missing", tool.remedy())
         for tool, path in pairs
     ]
 
@@ -140,11 +140,11 @@ def test_where_tools_come_from():
     all_here = findings((BWA, "/b"), (DWGSIM, ""), (SNAKEMAKE, "/s"), (GATK3, ""))
     no_bwa = findings((BWA, ""), (DWGSIM, "/d"), (SNAKEMAKE, "/s"), (GATK3, ""))
     no_snakemake = findings((BWA, "/b"), (DWGSIM, "/d"), (SNAKEMAKE, ""), (GATK3, ""))
-    assert tools.source("germline", table, all_here, conda="") == "path"
-    assert tools.source("germline", table, no_bwa, conda="") == "no"
-    assert tools.source("germline", table, no_bwa, conda="/conda") == "conda"
-    assert tools.source("germline", table, no_snakemake, conda="/conda") == "no"
-    assert tools.source("germline-gatk3", table, all_here, conda="") == "no"
+    assert tool_checks.source("germline", table, all_here, conda="") == "path"
+    assert tool_checks.source("germline", table, no_bwa, conda="") == "no"
+    assert tool_checks.source("germline", table, no_bwa, conda="/conda") == "conda"
+    assert tool_checks.source("germline", table, no_snakemake, conda="/conda") == "no"
+    assert tool_checks.source("germline-gatk3", table, all_here, conda="") == "no"
 
 
 def test_topology_counts():
@@ -156,7 +156,7 @@ def test_what_the_machine_does_not_report_stays_missing():
     assert set(parse_lscpu("").values()) == {None}
 
 
-def report(*found: tools.Finding, open_files: int = 65536) -> doctor.Report:
+def report(*found: tool_checks.FoundTool, open_files: int = 65536) -> gpd_doctor.Report:
     host = Host(
         sockets=2,
         numa_nodes=4,
@@ -167,7 +167,7 @@ def report(*found: tools.Finding, open_files: int = 65536) -> doctor.Report:
         open_files=open_files,
         file_systems={"/data": FileSystem(free_gib=100.0)},
     )
-    return doctor.Report(found, host, Limits(8, None, 65536.0, None, 61440.0), {"germline": "no"})
+    return gpd_doctor.Report(found, host, Limits(8, None, 65536.0, None, 61440.0), {"germline": "no"})
 
 
 def test_few_open_files_are_warned_of():
@@ -178,7 +178,7 @@ def test_few_open_files_are_warned_of():
 
 def test_show():
     console = Console(width=120, record=True, file=io.StringIO())
-    doctor.show(report(*findings((BWA, ""), (DWGSIM, "/d"))), [BWA, DWGSIM], console)
+    gpd_doctor.show(report(*findings((BWA, ""), (DWGSIM, "/d"))), [BWA, DWGSIM], console)
     text = console.export_text()
     assert "2 sockets, 4 NUMA nodes, 4 L3 groups, 4 cores, 8 CPUs, SMT (8 usable here)" in text
     assert "64.0 GiB, 60.0 GiB available" in text
@@ -187,7 +187,7 @@ def test_show():
 
 
 def test_command_line(bin_directory, tmp_path, monkeypatch):
-    monkeypatch.setattr(tools, "read_table", lambda: [BWA, DWGSIM, GATK3])
+    monkeypatch.setattr(tool_checks, "read_table", lambda: [BWA, DWGSIM, GATK3])
     bin_directory("dwgsim", "echo 'Version: 0.1'; exit 1")
     broken = CliRunner().invoke(app, ["doctor", "--json"])
     assert broken.exit_code == 1
@@ -209,11 +209,11 @@ def test_command_line(bin_directory, tmp_path, monkeypatch):
 
 
 def test_table_has_the_form():
-    table = tools.read_table()
+    table = tool_checks.read_table()
     assert len({tool.command for tool in table}) == len(table)
-    assert "germline" in tools.pipelines(table)
+    assert "germline" in tool_checks.pipelines(table)
 
 
 def test_python_runs_the_tests_that_the_table_asks_for():
-    python = next(tool for tool in tools.read_table() if tool.command == "python3")
-    assert tools.at_least(".".join(map(str, sys.version_info[:2])), python.minimum)
+    python = next(tool for tool in tool_checks.read_table() if tool.command == "python3")
+    assert tool_checks.at_least(".".join(map(str, sys.version_info[:2])), python.minimum)

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from conftest import script
 
-from gpd.machines import tools
+from gpd.machines import tool_checks
 
 ROOT = Path(__file__).parents[2]
 ENVS = {path.stem: path for path in (ROOT / "envs").glob("*.yaml")}
@@ -49,12 +49,12 @@ def test_every_environment_that_a_rule_names_exists():
 
 
 def test_every_environment_that_the_table_names_exists():
-    named = {Path(tool.conda).stem for tool in tools.read_table() if tool.conda}
+    named = {Path(tool.conda).stem for tool in tool_checks.read_table() if tool.conda}
     assert named - set(ENVS) == set()
 
 
 def test_no_environment_is_left_over():
-    tabled = {Path(tool.conda).stem for tool in tools.read_table() if tool.conda}
+    tabled = {Path(tool.conda).stem for tool in tool_checks.read_table() if tool.conda}
     assert set(ENVS) - used_by_rules() - tabled == AHEAD - used_by_rules()
 
 

@@ -154,3 +154,12 @@ def test_the_errors_of_a_sum_add_in_squares():
 def test_a_sum_with_a_part_of_no_known_error_has_no_interval():
     assert total([by_student(10.0, 3.0, 5), Estimate(1.0)]) == Estimate(11.0)
     assert total([Estimate(1.0, se=0.0)]) == Estimate(1.0)
+
+
+def test_an_error_of_another_kind_adds_in_squares():
+    """3 and 4% of 100 are 5; the half-widths are 2.776 x 3 by Student's t, and 1.96 x 4."""
+    of = by_student(100.0, 3.0, 5).with_error(0.04)
+    assert (of.value, of.n, of.se) == (100, 5, pytest.approx(5))
+    assert of.half_width == pytest.approx(math.hypot(2.776 * 3, 1.96 * 4), rel=1e-3)
+    assert by_student(100.0, 3.0, 5).with_error(0.0).half_width == pytest.approx(2.776 * 3, rel=1e-3)
+    assert estimate([100.0]).with_error(0.04) == estimate([100.0])

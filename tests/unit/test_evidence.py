@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "scripts" / "bench"))
 from benches import measurements
 from benches.measurements import Measurement
 
-from documentation import demo, drawings, evidence
+from documentation import demo, drawings, evidence_pages
 from gpd.records.run_spec import CurveKey
 from gpd.tables.collect import collect
 
@@ -62,7 +62,7 @@ def test_a_bench_out_of_bounds_fails_with_a_record_and_without(tmp_path: Path) -
 
 
 def test_a_page_has_each_figure_with_median_n_and_spread(record: dict) -> None:
-    page = evidence.bench_page(record)
+    page = evidence_pages.bench_page(record)
     assert "| large: gain | 1.500 | 3 | 1.250 to 2.000 | at least 1.2 | holds |" in page
     assert "| time \\| s | 1,234.5 | 1 |  |  |  |" in page
     assert f"`{record['commit']}`" in page and record["machine"]["cpu"] in page
@@ -84,8 +84,8 @@ def test_a_page_has_each_figure_with_median_n_and_spread(record: dict) -> None:
 )
 def test_a_bound_is_said_to_hold_or_not(values: tuple, of_results: bool, doubt: str, verdict: str) -> None:
     figure = {"values": values, "of_results": of_results, "most": None}
-    assert evidence.verdict({**figure, "least": 1.0}, doubt) == verdict
-    assert evidence.verdict({**figure, "least": None}, doubt) == ""
+    assert evidence_pages.verdict({**figure, "least": 1.0}, doubt) == verdict
+    assert evidence_pages.verdict({**figure, "least": None}, doubt) == ""
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_a_bound_is_said_to_hold_or_not(values: tuple, of_results: bool, doubt: 
     ],
 )
 def test_a_page_says_why_its_figures_show_nothing(record: dict, found: dict, why: str) -> None:
-    page = evidence.bench_page(record | found)
+    page = evidence_pages.bench_page(record | found)
     assert f"No bound is shown by these figures: {why}." in page
     assert "| at least 1.2 | not shown: see above |" in page
 
 
 @IN_HISTORY
 def test_each_commit_is_in_the_repository_or_said_not_to_be() -> None:
-    found = {name: record for name, record in evidence.records().items() if not record["changed"]}
+    found = {name: record for name, record in evidence_pages.records().items() if not record["changed"]}
     lost = {name for name, record in found.items() if not is_commit(record["commit"])}
     assert lost == {name for name, record in found.items() if record.get("commit_lost")}
 
@@ -111,10 +111,10 @@ def test_each_commit_is_in_the_repository_or_said_not_to_be() -> None:
 def test_recorded_output_stands_between_its_marks_and_on_its_page(record: dict) -> None:
     record |= {"outputs": {"table": ["N  genomes", "1  3,906"]}}
     text = "a\n<!-- output of gain: table -->\nold\n<!-- end of output -->\nb"
-    shown = evidence.with_outputs(text, {"gain": record})
+    shown = evidence_pages.with_outputs(text, {"gain": record})
     assert shown == "a\n<!-- output of gain: table -->\n```\nN  genomes\n1  3,906\n```\n<!-- end of output -->\nb"
-    assert evidence.with_outputs(shown, {"gain": record}) == shown
-    assert "```\nN  genomes\n1  3,906\n```" in evidence.bench_page(record)
+    assert evidence_pages.with_outputs(shown, {"gain": record}) == shown
+    assert "```\nN  genomes\n1  3,906\n```" in evidence_pages.bench_page(record)
 
 
 @pytest.mark.deep
@@ -128,7 +128,7 @@ def test_a_study_s_pictures_and_record_are_made_of_its_runs(monkeypatch: pytest.
     runs = [run for run in tables.runs if run.curve_key == curve and run.n == 1 and run.counted]
     assert found["figures"][0]["values"] == [run.genomes_per_day for run in runs]
     assert found["outputs"]["throughput"][-1] == "report: demo-run/throughput/study/report.html"
-    assert found["outputs"]["of"] == ["demo-run"] and evidence.bench_page(found)
+    assert found["outputs"]["of"] == ["demo-run"] and evidence_pages.bench_page(found)
 
 
 def test_a_drawing_is_current_while_what_it_is_made_of_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,18 +25,18 @@ from gpd.cohort import names
 from gpd.cohort import sheets as other_sheets
 from gpd.cohort.notes import Notes
 from gpd.cohort.written import Cohort
-from gpd.commands import ledger as ledger_command
+from gpd.commands import gpd_ledger as ledger_command
 from gpd.commands.subcommands import Terminal
 from gpd.errors import GpdError
 from gpd.execution import run_lock
-from gpd.lab import study
+from gpd.lab import study_runs
 from gpd.lab.study_file import read_study
 from gpd.packages import pack, read
 from gpd.pipelines import GERMLINE
 from gpd.records import ledger_check
 from gpd.records.ledger import LedgerWarning, read_ledger
 from gpd.records.study import Sample, read_starts
-from gpd.sizing import rehearsal
+from gpd.sizing import rehearsal_machine
 from gpd.tables import collect
 from gpd.tables.summary import summarize
 from gpd.text.formats import visible
@@ -152,7 +152,7 @@ def judge_settings(folder: Path):
         path.write_bytes(content)
         try:
             found = read_study(path)
-            study.grid(found, dict.fromkeys(found.pipelines, POOL), cores=2)
+            study_runs.planned(found, dict.fromkeys(found.pipelines, POOL), cores=2)
         except GpdError as error:  # a line a fault
             return [visible(line) for line in str(error).split("\n")]
         return []
@@ -434,7 +434,7 @@ def judge_rehearsal(folder: Path):
         path = folder / "rehearsal.json"
         path.write_bytes(content)
         try:
-            rehearsal.machine("x", rehearsal.read(path), 93.0)
+            rehearsal_machine.machine("x", rehearsal_machine.read(path), 93.0)
         except GpdError as error:
             return output(error)
         return []

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gpd.machines import file_systems, host
+from gpd.machines import file_systems, this_host
 from gpd.machines.facts import Facts
-from gpd.machines.host import sku, stated_mhz
 from gpd.machines.launcher import Limits
+from gpd.machines.this_host import sku, stated_mhz
 
 CPU = "/sys/devices/system/cpu"
 
@@ -231,13 +231,13 @@ GUEST = facts(
 
 
 def test_two_sockets_of_xeon():
-    record = host.describe(XEON)
+    record = this_host.describe(XEON)
     assert (record.sku, record.sockets, record.cores, record.threads, record.smt) == ("8352Y", 2, 4, 8, True)
     assert (record.base_mhz, record.top_mhz, record.boost) == (2200, 3400, True)
     assert (record.governor, record.frequency_driver, record.microcode) == ("performance", "intel_pstate", "0xd0003a5")
-    assert record.l3 == (host.Cache("0-1,4-5", 48), host.Cache("2-3,6-7", 48))
+    assert record.l3 == (this_host.Cache("0-1,4-5", 48), this_host.Cache("2-3,6-7", 48))
     assert (record.l3_groups, record.l3_mib, record.numa_nodes) == (2, 96, 2)
-    assert record.numa[1] == host.NumaNode(1, "2-3,6-7", 257930.6)
+    assert record.numa[1] == this_host.NumaNode(1, "2-3,6-7", 257930.6)
     assert (record.memory_modules, record.memory_speed_mts, record.memory_type) == (2, 2933, "DDR4")
     assert (record.virtual_machine, record.container) == ("none", "none")
     assert (record.memory_mib, record.swap_mib, record.swap_used_mib) == (515603.1, 4096, 4)
@@ -246,7 +246,7 @@ def test_two_sockets_of_xeon():
 
 
 def test_epyc():
-    record = host.describe(EPYC)
+    record = this_host.describe(EPYC)
     assert (record.sku, record.cores, record.smt, record.l3_groups, record.l3_mib) == ("7763", 4, False, 2, 64)
     assert (record.base_mhz, record.top_mhz, record.boost) == (2450, 3529.052, True)
     assert [cache.cpus for cache in record.l3] == ["0-1", "2-3"]
@@ -254,30 +254,30 @@ def test_epyc():
 
 def test_cores_of_two_kinds_are_named():
     intel = {"/sys/devices/cpu_core/cpus": "0-3\n", "/sys/devices/cpu_atom/cpus": "4-5\n"}
-    found = host.describe(facts(lscpu_parse(1, 6, 1, 6), files=intel)).core_kinds
-    assert found == (host.CoreKind("performance", "0-3"), host.CoreKind("efficiency", "4-5"))
+    found = this_host.describe(facts(lscpu_parse(1, 6, 1, 6), files=intel)).core_kinds
+    assert found == (this_host.CoreKind("performance", "0-3"), this_host.CoreKind("efficiency", "4-5"))
     arm = {f"{CPU}/cpu{cpu}/cpu_capacity": "1024\n" if cpu > 3 else "430\n" for cpu in range(6)}
-    assert [kind.cpus for kind in host.describe(facts("", files=arm)).core_kinds] == ["0-3", "4-5"]
-    assert host.describe(facts("", files=dict.fromkeys(arm, "1024\n"))).core_kinds == ()
+    assert [kind.cpus for kind in this_host.describe(facts("", files=arm)).core_kinds] == ["0-3", "4-5"]
+    assert this_host.describe(facts("", files=dict.fromkeys(arm, "1024\n"))).core_kinds == ()
 
 
 def test_a_cpuset_of_halves_of_cores_is_recorded():
     """Of four cores with two threads each: two whole, one half, one not at all."""
     halves = facts(lscpu_parse(1, 4, 2, 4), affinity=frozenset({0, 1, 2, 4, 5}))
-    found = host.describe(halves)
+    found = this_host.describe(halves)
     assert (found.usable_cpus, found.partial_cores) == ("0-2,4-5", 1)
-    assert host.describe(replace(halves, affinity=frozenset(range(8)))).partial_cores == 0
+    assert this_host.describe(replace(halves, affinity=frozenset(range(8)))).partial_cores == 0
 
 
 def test_arm():
-    record = host.describe(GRAVITON)
+    record = this_host.describe(GRAVITON)
     assert (record.cpu_model, record.sku, record.cores) == ("Neoverse-V1", "Graviton3", 2)
     assert (record.virtual_machine, record.numa_nodes, record.l3_groups, record.l3_mib) == ("amazon", None, None, None)
 
 
 def test_the_firmware_of_a_guest_names_no_product():
-    assert host.short_name("AMD EPYC 7702P 64-Core Processor", "pc-q35-8.0  CPU @ 2.0GHz") == "7702P"
-    assert host.short_name("Neoverse-N1", "virt-rhel9") == "Neoverse-N1"
+    assert this_host.short_name("AMD EPYC 7702P 64-Core Processor", "pc-q35-8.0  CPU @ 2.0GHz") == "7702P"
+    assert this_host.short_name("Neoverse-N1", "virt-rhel9") == "Neoverse-N1"
 
 
 @pytest.mark.parametrize(
@@ -286,13 +286,15 @@ def test_the_firmware_of_a_guest_names_no_product():
 )
 def test_an_x86_cpu_tells_guests_by_a_flag_without_a_name(architecture, flags, vm):
     told = facts("", outputs={"lscpu": lscpu(Flags=flags)}, architecture=architecture)
-    assert host.describe(told).virtual_machine == vm
+    assert this_host.describe(told).virtual_machine == vm
 
 
 def test_a_guest_whose_cpu_has_no_name_is_known_by_its_numbers():
     numbers = {"CPU_family": "6", "Model": "143", "Stepping": "8"}
     first, again, other = (
-        host.describe(facts("", outputs={"lscpu": lscpu(Model_name="Intel Xeon Processor", Flags=flags, **numbers)}))
+        this_host.describe(
+            facts("", outputs={"lscpu": lscpu(Model_name="Intel Xeon Processor", Flags=flags, **numbers)})
+        )
         for flags in ("fpu vme ht", "ht fpu vme", "fpu vme ht amx_tile")
     )
     assert (first.cpu_family, first.cpu_model_number, first.cpu_stepping) == ("6", "143", "8")
@@ -300,14 +302,14 @@ def test_a_guest_whose_cpu_has_no_name_is_known_by_its_numbers():
 
 
 def test_what_a_guest_is_not_told_is_not_guessed():
-    record = host.describe(GUEST)
+    record = this_host.describe(GUEST)
     assert (record.virtual_machine, record.container) == ("kvm", "docker")
     hidden = ("sku", "base_mhz", "top_mhz", "governor", "boost", "microcode", "memory_speed_mts", "l3_mib")
     assert [getattr(record, name) for name in hidden] == [None] * len(hidden)
 
 
 def test_a_machine_that_says_nothing():
-    record = host.describe(replace(facts(""), files={}, os=None, loads=(), cpu_percent=dict.fromkeys(IDLE, 0.0)))
+    record = this_host.describe(replace(facts(""), files={}, os=None, loads=(), cpu_percent=dict.fromkeys(IDLE, 0.0)))
     told = {name for name, value in asdict(record).items() if value not in (None, (), {})}
     assert told == {
         *("hostname", "architecture", "kernel", "usable_threads", "open_files", "open_files_hard", "load"),
@@ -343,19 +345,19 @@ def test_a_machine_that_says_nothing():
     ],
 )
 def test_frequencies(files, base, top):
-    record = host.describe(facts("", files=files, outputs={"lscpu": lscpu(Model_name=XEON_8352Y)}))
+    record = this_host.describe(facts("", files=files, outputs={"lscpu": lscpu(Model_name=XEON_8352Y)}))
     assert (record.base_mhz, record.top_mhz) == (base, top)
 
 
 def test_a_top_frequency_without_a_base_to_hold_it_against():
     epyc = every_cpu(2, cpufreq__scaling_driver="acpi-cpufreq", cpufreq__cpuinfo_max_freq="2450000")
-    assert host.describe(facts("", files=epyc, outputs=EPYC_7763)).top_mhz is None
+    assert this_host.describe(facts("", files=epyc, outputs=EPYC_7763)).top_mhz is None
 
 
 def test_governors_that_differ_are_all_named():
     governors = enumerate(("powersave", "performance", "performance"))
     mixed = {f"{CPU}/cpu{number}/cpufreq/scaling_governor": f"{name}\n" for number, name in governors}
-    assert host.describe(facts("", files=mixed)).governor == "performance,powersave"
+    assert this_host.describe(facts("", files=mixed)).governor == "performance,powersave"
 
 
 # ---- load before the start -----------------------------------------------------------------------------
@@ -363,7 +365,9 @@ def test_governors_that_differ_are_all_named():
 
 def test_work_is_all_but_idling_and_waiting_for_disks():
     spent = {"user": 12.5, "system": 5.0, "iowait": 4.8, "softirq": 1.5, "steal": 4.8, "idle": 71.4}
-    load = host.describe(facts("", cpu_percent=IDLE | spent | {"guest": 10.0})).load  # guests' time is within user's
+    load = this_host.describe(
+        facts("", cpu_percent=IDLE | spent | {"guest": 10.0})
+    ).load  # guests' time is within user's
     assert (load.busy_share, load.iowait_share, load.steal_share) == (0.238, 0.048, 0.048)
 
 
@@ -379,7 +383,7 @@ def test_work_is_all_but_idling_and_waiting_for_disks():
 def test_a_busy_node_is_said(cpus, summed_s, threshold, busy):
     percent = 100 * summed_s / cpus
     spent = IDLE | {"idle": 100 - percent, "user": percent}
-    load = host.describe(facts(lscpu_parse(1, cpus, 1, cpus), cpu_percent=spent)).load
+    load = this_host.describe(facts(lscpu_parse(1, cpus, 1, cpus), cpu_percent=spent)).load
     assert (load.threshold_cpus, load.busy, load.busy_cpus) == (threshold, busy, pytest.approx(summed_s, abs=0.01))
     assert (load.load_1min, load.load_5min, load.load_15min) == (0.1, 0.2, 0.3)
 
@@ -410,7 +414,9 @@ def test_a_disk(devices):
     assert (work.type, work.mount, work.device, work.rotational) == ("xfs", "/data disk", "sdb", True)
     assert (work.size_gib, work.free_gib) == (1000, 400)
     assert work.options == ("rw", "noatime", "attr2", "inode64")
-    hidden = [host.describe(facts("", outputs={"vm": vm}, file_systems={"work": work})) for vm in ("none\n", "kvm\n")]
+    hidden = [
+        this_host.describe(facts("", outputs={"vm": vm}, file_systems={"work": work})) for vm in ("none\n", "kvm\n")
+    ]
     assert [found.file_systems["work"].rotational for found in hidden] == [True, None]  # a hypervisor says so of any
 
 
@@ -433,13 +439,13 @@ def test_of_mounts_on_top_of_each_other_the_last_one_holds(devices):
 
 def test_without_findmnt_sizes_are_known_alone(devices):
     found = file_systems.described("", 10, 5, devices)
-    assert found == host.FileSystem(size_gib=10, free_gib=5)
+    assert found == this_host.FileSystem(size_gib=10, free_gib=5)
 
 
 def test_limits_are_those_that_the_launcher_knows():
-    limited = host.describe(facts("", limits=Limits(2, 2.5, 2048.0, 2048.0, 1000.0)))
+    limited = this_host.describe(facts("", limits=Limits(2, 2.5, 2048.0, 2048.0, 1000.0)))
     assert (limited.cpu_quota_cpus, limited.memory_limit_mib) == (2.5, 2048)
-    free = host.describe(facts(""))
+    free = this_host.describe(facts(""))
     assert (free.cpu_quota_cpus, free.memory_limit_mib) == (None, None)
 
 
@@ -447,7 +453,7 @@ def test_limits_are_those_that_the_launcher_knows():
 
 
 def test_this_machine(tmp_path):
-    record = host.look({"work": tmp_path}, window_s=0.05)
+    record = this_host.look({"work": tmp_path}, window_s=0.05)
     assert record.hostname == os.uname().nodename
     assert record.usable_threads == len(os.sched_getaffinity(0))
     assert record.memory_mib > record.memory_available_mib > 0
@@ -462,7 +468,7 @@ def test_this_machine(tmp_path):
 def test_this_machine_without_any_tool(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert shutil.which("lscpu") is None
-    record = host.look({"work": Path("/")}, window_s=0.05)
+    record = this_host.look({"work": Path("/")}, window_s=0.05)
     assert (record.memory_speed_mts, record.container, record.sockets) == (None, None, None)
     assert record.memory_mib > 0
     assert record.file_systems["work"].size_gib > 0

@@ -198,7 +198,7 @@ def test_the_lab_asks_the_launcher():
     limits = launcher.limits()
     assert limits.cpus <= len(os.sched_getaffinity(0))
     assert 0 < limits.memory_available_mib <= limits.memory_mib
-    others = (path for path in (ROOT / "scripts/gpd").rglob("*.py") if path.name != "host.py")
+    others = (path for path in (ROOT / "scripts/gpd").rglob("*.py") if path.name != "this_host.py")
     assert [path for path in others if "MemAvailable" in path.read_text() or "memory.max" in path.read_text()] == []
 
 

@@ -12,12 +12,13 @@ from test_ledger_command import record
 
 from gpd.records import ledger
 from gpd.records.ledger import Attempt, parse_attempt
-from gpd.records.ledger_check import Place, duplicates, overlaps
+from gpd.records.ledger_check import LedgerLine, duplicates, overlaps
 
 
 def numbered(*records):
     return [
-        (Place(Path("ledger.jsonl"), line), parse_attempt(json.dumps(record))) for line, record in enumerate(records, 1)
+        (LedgerLine(Path("ledger.jsonl"), line), parse_attempt(json.dumps(record)))
+        for line, record in enumerate(records, 1)
     ]
 
 
@@ -90,7 +91,7 @@ def test_gpd_and_the_executors_own_command_find_the_same(tmp_path):
 
 
 def test_who_checks_records_does_not_wait_for_snakemake():
-    for module in ("gpd.commands.ledger", "snakemake_executor_plugin_pinned.ledger_command"):
+    for module in ("gpd.commands.gpd_ledger", "snakemake_executor_plugin_pinned.ledger_command"):
         asked = f"import sys, {module}; print('snakemake' in sys.modules)"
         done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
         assert done.stdout == "False\n", module

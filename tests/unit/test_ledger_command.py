@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.commands import ledger
+from gpd.commands import gpd_ledger
 from gpd.machines import launcher
 from gpd.records.ledger import read_ledger
 from gpd.tables.summary import summarize
@@ -261,7 +261,7 @@ def test_cpu_use_needs_both_times(write):
 
 
 def test_times_are_utc(write):
-    (attempt,) = read_ledger(ledger.find(write(record(1))))
+    (attempt,) = read_ledger(gpd_ledger.find(write(record(1))))
     assert attempt.start == datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 

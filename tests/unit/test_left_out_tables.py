@@ -8,7 +8,7 @@ import yaml
 from conftest import ROOT, script
 from recording import write_pool
 
-from gpd.commands import run
+from gpd.commands import gpd_run
 from gpd.execution import configuration
 from gpd.lab import pool
 from gpd.pipelines import PIPELINES
@@ -88,7 +88,7 @@ def test_whose_quality_fails_is_dropped_where_that_is_asked_for(folder):
     gate = replace(attempt("qc", "S2", 1), rule="quality_gate")
     for policy, names in (("stop", []), ("stop_on_quality", []), ("drop_on_quality", ["S2"])):
         cohort.config["failed_samples"] = policy
-        assert run.dropped(PIPELINES["germline"].steps, [gate, attempt("qc", "S1", 1)], cohort, ()) == names
+        assert gpd_run.dropped(PIPELINES["germline"].steps, [gate, attempt("qc", "S1", 1)], cohort, ()) == names
 
 
 FAILED = attempt("map_and_sort", "S2", 1)
@@ -111,4 +111,4 @@ FAILED = attempt("map_and_sort", "S2", 1)
 )
 def test_whom_a_cohort_goes_on_without(folder, attempts, typed, names):
     cohort = configuration.read([folder / "config/config.yaml"], folder)
-    assert run.dropped(PIPELINES["germline"].steps, attempts, cohort, typed) == names
+    assert gpd_run.dropped(PIPELINES["germline"].steps, attempts, cohort, typed) == names

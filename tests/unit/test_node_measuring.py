@@ -15,9 +15,9 @@ from conftest import ROOT
 
 from gpd.errors import GpdError
 from gpd.machines import facts, memory_modules, rapl
-from gpd.machines.host import VULNERABILITIES, describe, mitigations
-from gpd.node import bandwidth, clocks, disks, latency, measure, plan, test_bed
-from gpd.node.bandwidth import Tool
+from gpd.machines.this_host import VULNERABILITIES, describe, mitigations
+from gpd.node import bandwidth, clocks, disks, latency, node_measuring, node_plan, test_bed
+from gpd.node.bandwidth import Likwid
 from gpd.records.host import Cache, FileSystem, Host, Load, NumaNode
 from gpd.records.node import Core, Module
 
@@ -27,7 +27,7 @@ SMT = [Core((cpu, cpu + 4), cpu // 2, cpu // 2, 0) for cpu in range(4)]  # two N
 DOMAINS = {"N": (0, 4, 1, 5, 2, 6, 3, 7), "M0": (0, 4, 1, 5), "M1": (2, 6, 3, 7)}  # as likwid-bench orders them
 # eight cores with siblings, then sixteen without: a hybrid CPU, or a cpuset of halves of cores
 HYBRID = [Core((cpu, cpu + 1), 0, 0, 0) for cpu in range(0, 16, 2)] + [Core((cpu,), 0, 0, 0) for cpu in range(16, 32)]
-TOOL = Tool("5.2.2", DOMAINS, {"triad": "triad_avx", "copy": "copy_avx"}, streams=4)
+TOOL = Likwid("5.2.2", DOMAINS, {"triad": "triad_avx", "copy": "copy_avx"}, streams=4)
 
 
 def told(name):
@@ -36,7 +36,7 @@ def told(name):
 
 def planned(cores, **more):
     host = Host(l3=(Cache("0-7", 32.0),), numa=(NumaNode(0, "0-7", 64_000.0), NumaNode(1, "0-7", 64_000.0)))
-    return plan.make(cores, host, 64_000.0, **more)
+    return node_plan.make(cores, host, 64_000.0, **more)
 
 
 def places(made):
@@ -448,9 +448,9 @@ def test_a_folder_that_is_gone_is_no_traceback(tmp_path):
 
 def test_a_busy_node_is_refused_unless_asked_for():
     with pytest.raises(GpdError, match=r"1\.2 CPUs are at work on this node.*--busy"):
-        measure.refuse_busy(Host(load=Load(busy_cpus=1.2, busy=True)))
-    measure.refuse_busy(Host(load=Load(busy_cpus=0.01, busy=False)))
-    measure.refuse_busy(Host())  # nobody tells
+        node_measuring.refuse_busy(Host(load=Load(busy_cpus=1.2, busy=True)))
+    node_measuring.refuse_busy(Host(load=Load(busy_cpus=0.01, busy=False)))
+    node_measuring.refuse_busy(Host())  # nobody tells
 
 
 @pytest.mark.parametrize(
@@ -458,17 +458,17 @@ def test_a_busy_node_is_refused_unless_asked_for():
     [("node1.cluster", "node1.cluster"), ("a/b c", "a_b_c"), ("..", "unnamed"), (None, "unnamed"), ("", "unnamed")],
 )
 def test_each_machine_has_a_folder_of_its_own(hostname, folder):
-    assert measure.default_folder(hostname) == measure.FOLDER / folder
+    assert node_measuring.default_folder(hostname) == node_measuring.FOLDER / folder
 
 
 def test_what_root_would_add_is_what_is_missing():
     missing = {"memory modules": "dmidecode is for a superuser", "energy": "for a superuser"}
-    assert measure.root_adds(missing, virtual=False) == [
+    assert node_measuring.root_adds(missing, virtual=False) == [
         "memory modules and channels (dmidecode)",
         "watts of packages and memory (RAPL)",
     ]
-    assert measure.root_adds(missing, virtual=True) == ["memory modules and channels (dmidecode)"]
-    assert measure.root_adds({}, virtual=False) == []
+    assert node_measuring.root_adds(missing, virtual=True) == ["memory modules and channels (dmidecode)"]
+    assert node_measuring.root_adds({}, virtual=False) == []
 
 
 def test_what_the_test_bed_does_not_tell_has_a_reason():

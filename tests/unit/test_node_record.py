@@ -179,7 +179,7 @@ def here(tmp_path, monkeypatch, record):
     (tmp_path / "runs/node/synthetic-xeon/node.json").write_text(record.to_json())
 
     def is_machine(host):
-        monkeypatch.setattr(node_record.host, "look", lambda folders, window_s: host)
+        monkeypatch.setattr(node_record.this_host, "look", lambda folders, window_s: host)
 
     is_machine(record.host)
     return is_machine

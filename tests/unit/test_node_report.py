@@ -12,8 +12,8 @@ import recorded_studies
 from pages import row, text_of
 from rich.console import Console
 
-from gpd.commands import compare as subcommand
-from gpd.commands import node as node_command
+from gpd.commands import gpd_compare as subcommand
+from gpd.commands import gpd_node as node_command
 from gpd.comparison.nodes import described
 from gpd.records.node import Bandwidth, Core, Latency, Place, Remote, read_node
 from gpd.reports import node_findings, report

@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.errors import GpdError
-from gpd.lab import study
+from gpd.lab import study_runs
 from gpd.packages import checks, evidence, manifest, pack, read
-from gpd.packages.fields import Names
+from gpd.packages.check_verdicts import FAILS, HOLDS, UNKNOWN
+from gpd.packages.fields import NumberedNames
 from gpd.packages.manifest import TABLES
-from gpd.packages.verdicts import FAILS, HOLDS, UNKNOWN
 from gpd.records import ledger
 from gpd.records.host import FileSystem, Host
 from gpd.records.study import Pool, Subsample, read_study_record
@@ -160,7 +160,7 @@ def test_torn_lines_of_ledgers_are_left_out_and_counted(tmp_path):
 
 
 def test_a_host_and_a_folder_have_one_number_wherever_they_stand(trusted):
-    names = Names()
+    names = NumberedNames()
     attempt = ledger.parse_attempt((trusted / LEDGER).read_text().splitlines()[0])
     sent = names.outgoing(replace(attempt, host="a.example", node="a", message="of jdoe", log="/home/jdoe/x.log"))
     assert (sent.host, sent.node, sent.message, sent.log) == ("1", "1", None, "1")
@@ -448,7 +448,8 @@ def test_a_sample_that_failed_in_a_run_that_counts_fails(tmp_path):
 def test_too_few_repeats_and_too_wide_an_error_fail(tmp_path):
     found = of_study(tmp_path, speed={1: 1.0, 2: 1.01}, repeats=2)
     assert set(found) == {"precision"}
-    assert found["precision"][1][0].startswith("germline N = 1 (shared, compact): 2 repeats, 95% interval ± 6.7%")
+    repeats = "germline N = 1 (shared, compact): 2 repeats (1 node, 1 session), 95% interval"
+    assert found["precision"][1][0].startswith(f"{repeats} ± 6.7%")
     assert found["precision"][1][0].endswith("; at least 5 repeats are needed")
     found = of_study(tmp_path / "wide", speed={1: 1.0, 2: 1.2, 3: 1.4, 4: 1.2, 5: 1.2})
     assert set(found) == {"precision"}
@@ -590,7 +591,7 @@ def test_repeats_that_are_chosen_by_precision_are_what_the_rule_gives(tmp_path):
 def test_what_a_budget_did_not_buy_is_not_missing(tmp_path):
     def shorten(folder, place):
         plan = read_study_record(folder)
-        run = study.grid(plan.study, plan.pools, plan.cores)[place].name
+        run = study_runs.planned(plan.study, plan.pools, plan.cores)[place].name
         shutil.rmtree(folder / run)
         left = sum(json.loads(path.read_text())["wall_s"] for path in folder.glob("*/run.json"))
         edit(folder / "study.json", lambda plan: plan["study"].update(budget=f"{left / 60 + 0.1:.3f}m"))

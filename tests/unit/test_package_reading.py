@@ -22,8 +22,8 @@ from gpd.errors import GpdError
 from gpd.files import FileError
 from gpd.packages import bounds, checks, evidence, pack, read
 from gpd.packages import manifest as described
+from gpd.packages.check_verdicts import FAILS
 from gpd.packages.manifest import PackageError, may_be
-from gpd.packages.verdicts import FAILS
 
 RUN = "germline-n1-shared-compact-r1"
 
@@ -152,7 +152,7 @@ def test_a_bomb_is_not_unpacked(refused, monkeypatch):
 CHECK = """
 import resource, sys
 from typer.testing import CliRunner
-from gpd.packages.verdicts import FAILS
+from gpd.packages.check_verdicts import FAILS
 from gpd.cli import app
 resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

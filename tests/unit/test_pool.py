@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from gpd.lab import pool
-from gpd.lab.study import StudyError
+from gpd.lab.study_runs import StudyError
 from gpd.records.study import Pool, Sample
 
 CONFIG = {

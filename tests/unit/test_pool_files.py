@@ -12,7 +12,7 @@ from gpd.errors import Interrupted
 from gpd.execution import interruption
 from gpd.lab import digests, pool_files
 from gpd.lab.pool import Source
-from gpd.lab.study import StudyError
+from gpd.lab.study_runs import StudyError
 from gpd.records.study import Pool, Study, Subsample
 
 PAIRS = 2000

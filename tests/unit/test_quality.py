@@ -28,7 +28,7 @@ def recorded(name: str) -> str:
 
 def measured(targets: bool = False, called: str = CALLED) -> dict:
     """The figures of the recorded sample."""
-    cohort = figures.Cohort(called, targets)
+    cohort = figures.CohortFigures(called, targets)
     for kind, file in (
         ("samtools_stats", "samtools_stats.txt"),
         ("mark_duplicates", "markdup.txt"),
@@ -243,7 +243,7 @@ def test_filters_that_alone_take_many_variants_are_named():
 
 
 def test_what_filters_of_a_joint_call_set_take_is_said_of_each_sample():
-    cohort = figures.Cohort(CALLED, False)
+    cohort = figures.CohortFigures(CALLED, False)
     for name in ("A", "B"):
         cohort.add(f"{name}:", "mark_duplicates", "")
     cohort.add("A", "filtered_alone", "SNP_SOR3\t2\t100\n")
@@ -266,14 +266,14 @@ def test_haploid_calls_of_unknown_kind_are_no_zero():
 
 
 def test_the_share_of_novel_snps_is_of_those_that_pass():
-    cohort = figures.Cohort(CALLED, False)
+    cohort = figures.CohortFigures(CALLED, False)
     for kind, snps in (("samtools_stats", None), ("bcftools_stats", 90), ("novel", 9)):
         line = f"PSC\t0\tS1\t100\t30\t{snps}\t60\t30\t2\t0\t0\t0\t0\t0\n"
         cohort.add(
             "S1:" if snps is None else "cohort", kind, "" if snps is None else line.replace("\t30\t90", "\t0\t90")
         )
     assert cohort.samples["S1"]["novel"] == pytest.approx((30 + 9) / 90)
-    lacking = figures.Cohort(CALLED, False)
+    lacking = figures.CohortFigures(CALLED, False)
     lacking.add("S1:", "samtools_stats", "")
     lacking.add("cohort", "bcftools_stats", "PSC\t0\tS1\t100\t0\t90\t60\t30\t2\t0\t0\t0\t0\t0\n")
     assert "novel" not in lacking.samples["S1"], "without dbsnp"
@@ -373,7 +373,7 @@ def test_identity_is_not_known_of_calls_of_another_ploidy(tmp_path):
     lines = [line.split("\t") for line in identity.related(samples)]
     assert ["B", "C", "0.500", "same_person"] in [line[:4] for line in lines]
     (unknown,) = identity.not_known(samples)
-    cohort = figures.Cohort(CALLED, False)
+    cohort = figures.CohortFigures(CALLED, False)
     cohort.samples = {"D": {"sex": ""}}
     cohort.add("all", "identity", f"{identity.HEADER}\n{unknown}")
     assert cohort.samples["D"]["same_person"] == cohort.samples["D"]["first_degree"] == "not known"
@@ -398,7 +398,7 @@ def known_as(path, samples: dict, known: dict, first: int = 0) -> dict:
     bits = {}
     everybody = identity.read([write(path, samples, samples.values())], bits)
     lines = identity.known_as(everybody, identity.read_known(known_lines(known, known.values(), first), bits))
-    cohort = figures.Cohort(CALLED, False)
+    cohort = figures.CohortFigures(CALLED, False)
     cohort.samples = {name: {"sex": ""} for name in samples}
     cohort.add("all", "identity", "\n".join([identity.HEADER, *lines]))
     return cohort.samples

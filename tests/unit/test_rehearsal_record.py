@@ -11,15 +11,15 @@ sys.path.insert(0, str(ROOT / "workflow/scripts/resources"))
 import runtimes
 
 from gpd.pipelines import GERMLINE
-from gpd.sizing import rehearsal
-from gpd.sizing.rehearsal import Job, Rehearsal
+from gpd.sizing import rehearsal_machine
+from gpd.sizing.rehearsal_machine import Rehearsal, RehearsedJob
 
 MOST_QC = 0.03  # of the pipeline's CPU time
 
 
 @pytest.fixture(scope="module")
 def recorded() -> Rehearsal:
-    return rehearsal.read(ROOT / "tests/golden/rehearsal/rehearsal.json")
+    return rehearsal_machine.read(ROOT / "tests/golden/rehearsal/rehearsal.json")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def limits() -> Mapping[str, runtimes.Row]:
     return runtimes.read(ROOT / "workflow/runtimes.tsv", ("gatk4", "bwa"))
 
 
-def minutes(job: Job, limits: Mapping[str, runtimes.Row]) -> int:
+def minutes(job: RehearsedJob, limits: Mapping[str, runtimes.Row]) -> int:
     """What a scheduler is asked for; a shard's job has the time of the whole."""
     row = limits.get(job.rule, limits[runtimes.OTHERS])
     return row.runtime(job.gigabases, job.threads, scatters=job.shard is not None)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recording import row_of
 
-from gpd.lab import study
+from gpd.lab import study_runs
 from gpd.lab.study_file import read_study
 from gpd.records.study import Sample
 from gpd.statistics.estimates import Estimate, estimate
@@ -86,11 +86,11 @@ POOLS = {"germline": [Sample(f"S{number}") for number in range(1, 9)]}
 
 
 def specs(settings, so_far=None):
-    return [(spec.n, spec.repeat) for spec in study.grid(settings, POOLS, 8, seen=so_far)]
+    return [(spec.n, spec.repeat) for spec in study_runs.planned(settings, POOLS, 8, seen=so_far)]
 
 
 def test_each_point_has_as_many_repeats_as_it_takes(settings):
-    (line,) = study.curves(settings, "germline")
+    (line,) = study_runs.curves(settings, "germline")
     so_far = {
         (line, 1): seen(5, 100.0, 1.0),
         (line, 2): seen(5, 100.0, 9.0),
@@ -102,7 +102,7 @@ def test_each_point_has_as_many_repeats_as_it_takes(settings):
 
 
 def test_what_repeats_came_to_does_not_change_the_order_of_the_others(settings):
-    (line,) = study.curves(settings, "germline")
+    (line,) = study_runs.curves(settings, "germline")
     before, later = specs(settings), specs(settings, {(line, 2): seen(5, 100.0, 9.0)})
     assert later[: len(before)] == before == sorted(before, key=lambda spec: spec[1])
     assert later[len(before) :] == [(2, 6)]

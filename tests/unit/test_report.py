@@ -213,7 +213,7 @@ def test_one_repeat_has_no_error(findings):
 def test_a_missing_value_is_blank(golden, written):
     where = {"step": "mark_duplicates", "n": 2, "mode": "shared"}
     html, plain = written(replace(golden, steps=changed(golden.steps, where, elapsed_h=None)))
-    assert row(plain, "mark_duplicates") == ["4.1 \u00b1 1.9", ""]
+    assert row(plain, "mark_duplicates") == ["4.1 \u00b1 1.9 (se 0.15)", ""]
     assert row(plain, "realign_indels") == ["not run", "not run"]
     for text in (html, plain):
         assert not re.search(r"\bnan\b|<NA>|&lt;NA|\bNone\b", text)
@@ -225,8 +225,18 @@ def test_times_are_means_over_repeats_with_their_half_widths_without_the_warm_up
     assert len(counting) == 2 < len(own)
     first, second = (hours * 3600 for hours in counting)
     # Student's t of one degree of freedom is 12.7062; the standard error of two is half of what they differ by
-    half = 12.7062 * abs(first - second) / 2
-    assert row(plain, "haplotype_caller")[0] == f"{fmean((first, second)):.1f} ± {half:.1f}"
+    error = abs(first - second) / 2
+    shown = f"{fmean((first, second)):.1f} ± {12.7062 * error:.1f} (se {error:.1f})"
+    assert row(plain, "haplotype_caller")[0] == shown
+
+
+@pytest.mark.parametrize("curve", [CurveKey("germline", "shared", "compact"), CurveKey("tuxedo", "shared", "compact")])
+def test_each_step_of_a_bar_has_a_whisker_where_repeats_tell_its_error(golden, curve):
+    figure = study_figures.step_figure(curve, golden.summary, golden.configurations)
+    summed = [row for row in golden.summary if row.curve_key == curve and row.metric == "summed_h"]
+    steps = {row.step for row in summed if row.step and row.sd}
+    assert len(re.findall(r'id="[^"]*LineCollection_\d+"', figure.drawing.svg)) == len(steps)
+    assert bool(steps) is (curve.pipeline == "germline"), "the other curve has one repeat"
 
 
 @pytest.mark.deep

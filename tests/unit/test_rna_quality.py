@@ -47,12 +47,12 @@ GENES = [
     ],
 )
 def test_what_a_place_is(place, found):
-    feature, gene = features.Annotation(GENES).at(*place)
+    feature, gene = features.Genes(GENES).at(*place)
     assert (feature, gene.partition("\t")[0]) == found
 
 
 def test_the_place_within_the_longest_transcript():
-    longest = features.Annotation(GENES).longest
+    longest = features.Genes(GENES).longest
     g1, g2 = (next(each for name, each in longest.items() if name.startswith(gene)) for gene in ("G1", "G2"))
     assert (g1.length, g1.share(101), g1.share(601), g1.share(500)) == (600, 0.0, 0.5, None)
     assert g2.share(851) == 1.0
@@ -70,7 +70,7 @@ def sam(number: int, flag: int, place: int, cigar: str = "100M", mate: int = 0, 
 
 
 def sample_of(lines: list[str]) -> dict:
-    sample = features.Sample(features.Annotation(GENES), 1)
+    sample = features.SampleReads(features.Genes(GENES), 1)
     for line in lines:
         sample.add(line)
     return sample.figures(["chr1", "chrM"])
@@ -90,7 +90,7 @@ def test_the_figures_of_a_library():
 
 
 def test_what_is_not_known_is_missing():
-    bare = features.Sample(features.Annotation(GENES[:2]), 1)
+    bare = features.SampleReads(features.Genes(GENES[:2]), 1)
     assert bare.figures(["chr1"]) == {}
     bare.add(sam(1, 0, 200))
     assert not {"rrna", "mitochondria", "library_size", "five_prime"} & bare.figures(["chr1"]).keys()

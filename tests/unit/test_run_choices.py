@@ -4,7 +4,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from gpd.commands import run
+from gpd.commands import gpd_run
 from gpd.execution import workflow
 from gpd.machines import launcher
 
@@ -28,18 +28,18 @@ def write_tables(folder, config, path, samples):
 
 @pytest.mark.parametrize("cores", [1, 2, 3, 5])
 def test_where_no_sample_has_two_cores_each_job_gets_one_thread(cores):
-    assert run.choose_profile(3, cores) == (workflow.PROFILES / "throughput", [])
+    assert gpd_run.choose_profile(3, cores) == (workflow.PROFILES / "throughput", [])
 
 
 def test_fewer_samples_share_the_cores():
-    profile, options = run.choose_profile(3, 64)
+    profile, options = gpd_run.choose_profile(3, 64)
     assert profile == workflow.PROFILES / "default"
     assert options[0] == "--set-threads"
     assert {"map_and_sort=21", "mark_duplicates=13", "align=16"} <= set(options)
 
 
 def test_where_samples_cannot_be_counted_the_workflow_says_why():
-    assert run.choose_profile(None, 64) == (workflow.PROFILES / "default", [])
+    assert gpd_run.choose_profile(None, 64) == (workflow.PROFILES / "default", [])
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def asked(monkeypatch):
     """What a run asks before it starts Snakemake: whether threads have hyperthreads, and how many samples it has."""
     found = {}
     monkeypatch.setattr(launcher, "usable_cores", lambda smt: found.update(smt=smt) or 4)
-    monkeypatch.setattr(run, "choose_profile", lambda samples, cores: found.update(samples=samples) or stop())
+    monkeypatch.setattr(gpd_run, "choose_profile", lambda samples, cores: found.update(samples=samples) or stop())
     return found
 
 
@@ -57,7 +57,7 @@ def stop():
 
 def look(folder, *files):
     with pytest.raises(StopIteration):
-        run.run("germline", folder, Console(), configfiles=files)
+        gpd_run.run("germline", folder, Console(), configfiles=files)
 
 
 def test_later_files_replace_the_earlier_ones_tables(folder, asked):
@@ -94,5 +94,5 @@ def test_a_run_takes_hyperthreads_where_threads_are_allocated_them(folder, asked
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(StopIteration):
         patch.setattr(launcher, "usable_cores", look_at)
-        run.run("germline", folder, Console(), profile=folder, extra=typed)
+        gpd_run.run("germline", folder, Console(), profile=folder, extra=typed)
     assert usable == [smt]

@@ -8,7 +8,7 @@ from recording import write_pool
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.commands import run as subcommand
+from gpd.commands import gpd_run as subcommand
 from gpd.errors import GpdError
 from gpd.execution import cpu_waits, incomplete_results, run_lock, workflow
 from gpd.machines import launcher
@@ -228,11 +228,11 @@ def test_a_torn_line_of_the_ledger_is_left_out(folder, monkeypatch):
 
 
 def test_jobs_of_a_killed_run_are_waited_for(folder, monkeypatch):
-    left = [[launcher.Job("map S1", folder, False, 0.0)], [launcher.Job("map S1", folder.parent, False, 0.0)]]
+    left = [[launcher.OpenJob("map S1", folder, False, 0.0)], [launcher.OpenJob("map S1", folder.parent, False, 0.0)]]
     monkeypatch.setattr(launcher, "jobs", lambda: left.pop(0) if left else [])
     cpu_waits.await_former(folder)
     assert not left
-    monkeypatch.setattr(launcher, "jobs", lambda: [launcher.Job("map S1", folder, False, 0.0)])
+    monkeypatch.setattr(launcher, "jobs", lambda: [launcher.OpenJob("map S1", folder, False, 0.0)])
     monkeypatch.setattr(cpu_waits, "LONGEST_END_S", 0.0)
     with pytest.raises(GpdError, match="jobs of an earlier run are still at work: map S1"):
         cpu_waits.await_former(folder)
@@ -305,7 +305,7 @@ def test_a_cohort_goes_on_without_a_sample_that_failed(folder, monkeypatch):
     assert "going on without S2" in output
     assert any(line.startswith("1 of 2 samples finished") for line in output)
     assert output[-2:] == [
-        "went on without S2: genotype_gvcfs and hard_filter; results/left_out.tsv names who is missing",
+        "went on without S2: genotype_gvcfs and hard_filter; results/left_out.tsv names the missing samples",
         "1 job failed",
     ]
     assert {path.name for path in folder.glob("snakemake*.log")} == {"snakemake.log", "snakemake.2.log"}

@@ -16,15 +16,15 @@ from gpd.cli import app
 from gpd.execution import snakemake_log
 from gpd.execution.snakemake_log import PlannedJob
 from gpd.lab import earlier_runs
-from gpd.lab.study import StudyError
+from gpd.lab.study_runs import StudyError
 from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.machines import launcher, topology
 from gpd.pipelines import PIPELINES
 from gpd.records.run import read_run
 from gpd.records.run_spec import ALONE, FULL
 from gpd.records.study import Pool, Study
-from gpd.scaling import plan, run
-from gpd.scaling.plan import Node, Options, Step
+from gpd.scaling import scaling_plan, scaling_study
+from gpd.scaling.scaling_plan import Node, Options, Step
 
 BOTH = (ALONE, FULL)
 RULE = re.compile(r"^(?:use rule \w+ as|rule) (\w+)(?: with)?:\n(.*?)(?=^rule |^\S|\Z)", re.MULTILINE | re.DOTALL)
@@ -41,7 +41,7 @@ def options(**changes):
 
 
 def grid(options, steps, node):
-    return plan.specs(options, steps, node, "scaling")
+    return scaling_plan.specs(options, steps, node, "scaling")
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +68,10 @@ def test_no_run_asks_for_more_than_two_sockets_of_64_cores_have(epyc):
 
 def test_thread_counts_none_of_which_the_node_has_are_refused_in_one_line():
     with pytest.raises(StudyError) as error:
-        plan.refuse_too_many(options(threads=(64, 128)), Node(2, 8000))
+        scaling_plan.refuse_too_many(options(threads=(64, 128)), Node(2, 8000))
     assert str(error.value) == "--threads 64, 128: more than the 2 cores that may be used here: name fewer"
     for threads in ((), (2, 64)):
-        plan.refuse_too_many(options(threads=threads), Node(2, 8000))
+        scaling_plan.refuse_too_many(options(threads=threads), Node(2, 8000))
 
 
 def test_scaling_run_with_more_threads_than_there_are_ends_with_2(tmp_path, monkeypatch):
@@ -85,10 +85,10 @@ def test_scaling_run_with_more_threads_than_there_are_ends_with_2(tmp_path, monk
 
 
 def test_thread_counts_are_powers_of_two_and_all_cores_where_none_are_named(epyc):
-    assert plan.thread_counts((), epyc.cores) == (1, 2, 4, 8, 16, 32, 64, 128)
-    assert plan.thread_counts((), 24) == (1, 2, 4, 8, 16, 24)
-    assert plan.thread_counts((), 1) == (1,)
-    assert plan.thread_counts((4, 2, 4), 8) == (2, 4)
+    assert scaling_plan.thread_counts((), epyc.cores) == (1, 2, 4, 8, 16, 32, 64, 128)
+    assert scaling_plan.thread_counts((), 24) == (1, 2, 4, 8, 16, 24)
+    assert scaling_plan.thread_counts((), 1) == (1,)
+    assert scaling_plan.thread_counts((4, 2, 4), 8) == (2, 4)
 
 
 @pytest.mark.deep
@@ -207,7 +207,7 @@ def test_a_record_of_an_earlier_version_is_told_in_one_line(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run/scaling.json").write_text("{}")
     with pytest.raises(StudyError, match=r"scaling\.json: written by an earlier version.*name another --folder$"):
-        run.make_plan(None, Pool(), "", options(), tmp_path)
+        scaling_study.make_plan(None, Pool(), "", options(), tmp_path)
 
 
 def test_the_throughput_report_refuses_runs_of_single_steps():
@@ -221,8 +221,8 @@ def test_the_throughput_report_refuses_runs_of_single_steps():
 
 def test_steps_are_chosen_by_name_in_the_pipelines_order():
     there = ["map_and_sort", "mark_duplicates", "haplotype_caller"]
-    assert plan.chosen_steps("germline", ["haplotype_caller", "map_and_sort"], there) == [there[0], there[2]]
-    assert plan.chosen_steps("germline", ["all"], there) == there
+    assert scaling_plan.chosen_steps("germline", ["haplotype_caller", "map_and_sort"], there) == [there[0], there[2]]
+    assert scaling_plan.chosen_steps("germline", ["all"], there) == there
 
 
 @pytest.mark.parametrize(
@@ -234,23 +234,23 @@ def test_steps_are_chosen_by_name_in_the_pipelines_order():
 )
 def test_a_step_that_is_not_there_is_refused(names, output):
     with pytest.raises(StudyError, match=output):
-        plan.chosen_steps("germline", names, ["map_and_sort"])
+        scaling_plan.chosen_steps("germline", names, ["map_and_sort"])
 
 
 @pytest.mark.parametrize("text", ["0", "a", "1,,2", "1.5", "-1"])
 def test_what_is_no_thread_count_is_refused(text):
     with pytest.raises(StudyError, match=f"--threads {text}: .* is no whole number from 1"):
-        plan.numbers_of(text)
+        scaling_plan.numbers_of(text)
 
 
 def test_words_of_the_command_line():
-    assert (plan.numbers_of(""), plan.numbers_of("4,1, 2,4")) == ((), (1, 2, 4))
-    assert plan.bindings_of("compact, scatter-numa,compact") == ("compact", "scatter-numa")
-    assert [plan.scatter_of(text) for text in ("none", "auto", "3")] == ["none", "auto", "3"]
+    assert (scaling_plan.numbers_of(""), scaling_plan.numbers_of("4,1, 2,4")) == ((), (1, 2, 4))
+    assert scaling_plan.bindings_of("compact, scatter-numa,compact") == ("compact", "scatter-numa")
+    assert [scaling_plan.scatter_of(text) for text in ("none", "auto", "3")] == ["none", "auto", "3"]
     with pytest.raises(StudyError, match="--bindings tight: 'tight' is no binding: compact, scatter, none"):
-        plan.bindings_of("tight")
+        scaling_plan.bindings_of("tight")
     with pytest.raises(StudyError, match="--scatter 0: must be none, auto or a number"):
-        plan.scatter_of("0")
+        scaling_plan.scatter_of("0")
 
 
 # ---- steps as the workflow has them ------------------------------------------------------------------
@@ -265,7 +265,7 @@ def test_a_step_makes_what_its_rules_make_and_asks_for_the_most_of_its_jobs():
         ]
 
     config = {"pipeline": "germline", "gatk": "gatk4", "realigner": "none", "duplicates": "sambamba"}
-    (found,) = plan.steps_of({1: jobs(1), 2: jobs(2)}, ("S1",), config)
+    (found,) = scaling_plan.steps_of({1: jobs(1), 2: jobs(2)}, ("S1",), config)
     assert found == Step(
         "germline", "base_recalibration", ("S1",), ("a.table", "a.bam", "a.bai"), False, {1: 4000, 2: 8000}
     )

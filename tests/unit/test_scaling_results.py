@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from gpd.records.ledger import read_ledger
 from gpd.records.run import RecordError
 from gpd.reports.page import render
-from gpd.scaling import page, profiles, results
+from gpd.scaling import profiles, scaling_page, scaling_results
 from gpd.scaling.profiles import SINGLE, THROUGHPUT
 from gpd.statistics.estimates import Estimate, by_student
 from gpd.tables import columns
-from gpd.tables.columns import ScalingConfiguration
+from gpd.tables.scaling_rows import ScalingConfiguration
 
 STUDY = recorded_studies.study("scaling")
 MAPPING = {"step": "map_and_sort", "binding": "compact"}
@@ -29,7 +29,7 @@ MAPPING = {"step": "map_and_sort", "binding": "compact"}
 
 @pytest.fixture(scope="module")
 def golden():
-    return results.read(STUDY)
+    return scaling_results.read(STUDY)
 
 
 def rows(table, **where):
@@ -47,7 +47,7 @@ def row(table, **where):
 
 
 def test_every_table_is_written_with_its_columns_and_rows(golden, tmp_path):
-    results.write(golden, tmp_path)
+    scaling_results.write(golden, tmp_path)
     assert {path.stem for path in tmp_path.glob("*.tsv")} == set(columns.SCALING)
     for table, spelled in columns.SCALING.items():
         read = pd.read_csv(tmp_path / f"{table}.tsv", sep="\t")
@@ -56,7 +56,7 @@ def test_every_table_is_written_with_its_columns_and_rows(golden, tmp_path):
 
 
 def test_the_report_says_that_the_machine_is_made_up(golden):
-    assert "made up for tests" in render(page.find(golden, {}))
+    assert "made up for tests" in render(scaling_page.find(golden, {}))
     assert {record.host.sku for record in golden.records} == {"SYNTHETIC-16"}
 
 
@@ -141,28 +141,28 @@ def change_ledger(path, **changes):
 def test_a_figure_that_one_copy_lacks_is_missing(tmp_path, name, figure):
     spec = some_run(tmp_path)
     change_ledger(spec / "copies/2/ledger.jsonl", **{name: None})
-    run = row(results.read(tmp_path).runs)
+    run = row(scaling_results.read(tmp_path).runs)
     assert getattr(run, figure) is None
     assert run.makespan_s > 0
 
 
 def test_records_of_another_run_in_a_ledger_are_left_out(tmp_path):
     spec = some_run(tmp_path)
-    before = row(results.read(tmp_path).runs)
+    before = row(scaling_results.read(tmp_path).runs)
     ledger = spec / "copies/1/ledger.jsonl"
     own = ledger.read_text()
     ledger.write_text(own + json.dumps(json.loads(own) | {"run": "killed", "wall_s": 1e6, "id": "f" * 16}) + "\n")
-    assert row(results.read(tmp_path).runs) == before
+    assert row(scaling_results.read(tmp_path).runs) == before
 
 
 def test_one_thread_count_has_no_fit_and_two_have_one_without_errors(tmp_path):
     some_run(tmp_path, "haplotype_caller-t1-compact-alone-r1")
-    assert results.read(tmp_path).fits == []
+    assert scaling_results.read(tmp_path).fits == []
     some_run(tmp_path, "haplotype_caller-t4-compact-alone-r1")
-    found = results.read(tmp_path)
+    found = scaling_results.read(tmp_path)
     fit = row(found.fits)
     assert (fit.thread_counts, fit.serial_fraction_se) == (2, None)
-    (line,) = section(page.find(found, {}), "haplotype_caller").lines
+    (line,) = section(scaling_page.find(found, {}), "haplotype_caller").lines
     assert line.endswith("met exactly by 2 thread counts, so without an uncertainty, which takes 3.")
 
 
@@ -172,29 +172,29 @@ def test_processors_are_not_pooled(tmp_path):
         record = json.loads((spec / "run.json").read_text())
         record["host"]["sku"] = sku
         (spec / "run.json").write_text(json.dumps(record))
-    found = results.read(tmp_path)
+    found = scaling_results.read(tmp_path)
     assert [(point.sku, point.repeats) for point in found.configurations] == [("A", 1), ("B", 1)]
-    assert any("different machines" in notice.text for notice in page.find(found, {}).notices)
+    assert any("different machines" in notice.text for notice in scaling_page.find(found, {}).notices)
 
 
 def test_a_record_in_another_runs_folder_is_refused(tmp_path):
     some_run(tmp_path).rename(tmp_path / "other")
     with pytest.raises(RecordError, match="it is of the run haplotype_caller-t2"):
-        results.read(tmp_path)
+        scaling_results.read(tmp_path)
 
 
 def test_time_of_shards_is_when_any_of_them_ran(golden):
     (copy, *_) = [read_ledger(path) for path in STUDY.glob("base_recalibration-t1-compact-alone-r1/copies/1/*.jsonl")]
     first, second = copy
-    assert results.step_s(copy, scattered=False) == pytest.approx(first.wall_s + second.wall_s)
-    assert results.step_s([first, replace(second, start=first.start, end=first.end)], True) == pytest.approx(
+    assert scaling_results.step_s(copy, scattered=False) == pytest.approx(first.wall_s + second.wall_s)
+    assert scaling_results.step_s([first, replace(second, start=first.start, end=first.end)], True) == pytest.approx(
         first.wall_s
     )
-    assert results.step_s([first, replace(second, end=None)], scattered=True) is None
+    assert scaling_results.step_s([first, replace(second, end=None)], scattered=True) is None
 
 
 def test_parquet_says_what_each_column_is(golden, tmp_path):
-    results.write(golden, tmp_path)
+    scaling_results.write(golden, tmp_path)
     schema = pq.read_table(tmp_path / "configurations.parquet").schema
     assert schema.names == [column.name for column in columns.SCALING["configurations"]]
     assert schema.field("steps_per_hour_mean").metadata[b"unit"] == b"1/h"
@@ -279,7 +279,7 @@ def test_snakemake_accepts_the_profiles(golden, cohort, tmp_path):
 
 @pytest.mark.deep
 def test_figures_have_what_their_description_says(golden):
-    findings = page.find(golden, {})
+    findings = scaling_page.find(golden, {})
     shown = [shown for section in findings.sections for shown in section.figures]
     drawn = [one.drawing for one in shown if one.drawing]
     assert [drawing.name for drawing in drawn] == [
@@ -293,6 +293,6 @@ def test_figures_have_what_their_description_says(golden):
 def test_names_of_users_are_text_on_the_page(golden):
     nasty = "<script>alert(1)</script> a | b `c`"
     records = tuple(replace(record, host=replace(record.host, cpu_model=nasty)) for record in golden.records)
-    html = render(page.find(replace(golden, records=records), {}))
+    html = render(scaling_page.find(replace(golden, records=records), {}))
     assert "<script>" not in html
     assert "&lt;script&gt;" in html

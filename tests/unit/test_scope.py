@@ -7,27 +7,37 @@ import pytest
 from recording import run_record
 
 from gpd.records.host import Host
-from gpd.reports.scope import one_node, scope, sessions
+from gpd.reports.scope import one_node, scope
+from gpd.tables.sessions import between, sessions
 
 FIRST = replace(run_record({}), host=Host(hostname="node1"))
 
 
 def later(hours, node="node1"):
     """A run of a second, so many hours after the first."""
-    by = timedelta(hours=hours)
-    return replace(FIRST, start=FIRST.start + by, end=FIRST.end + by, host=Host(hostname=node))
+    by, spec = timedelta(hours=hours), replace(FIRST.spec, name=f"after-{hours}-h")
+    return replace(FIRST, spec=spec, start=FIRST.start + by, end=FIRST.end + by, host=Host(hostname=node))
 
 
 @pytest.mark.parametrize(
     ("starts_h", "count"), [((0,), 1), ((0, 0.5, 1.2), 1), ((0, 1.2), 2), ((24, 0, 0.5), 2), ((0, 24, 48), 3)]
 )
 def test_a_session_ends_where_no_run_was_at_work_for_an_hour(starts_h, count):
-    assert sessions(map(later, starts_h)) == count
+    assert max(sessions(map(later, starts_h)).values()) == count
 
 
 def test_a_long_run_holds_a_session_together():
     long = replace(FIRST, end=FIRST.end + timedelta(hours=5))
-    assert sessions([long, later(1), later(5.5)]) == 1
+    assert set(sessions([long, later(1), later(5.5)]).values()) == {1}
+
+
+def test_runs_are_numbered_by_the_sessions_in_which_they_were_made():
+    assert sessions(map(later, (24, 0, 0.5))) == {"after-0-h": 1, "after-0.5-h": 1, "after-24-h": 2}
+
+
+def test_sessions_differ_by_the_spread_of_their_means():
+    assert between([(1, 10.0), (1, 12.0), (2, 14.0), (2, None)]) == pytest.approx(3 / 2**0.5)
+    assert between([(1, 10.0), (1, 12.0)]) is None
 
 
 def test_what_errors_say_nothing_of_follows_from_nodes_and_sessions():

@@ -18,7 +18,7 @@ import yaml
 from conftest import ROOT
 from launching import wait_until
 
-from gpd.lab import disk, page_cache, preparation, provenance, single_run
+from gpd.lab import disk_room, page_cache, preparation, provenance, single_run
 from gpd.lab.digests import DigestError
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import REFERENCE, Setup, StudyRunError
@@ -76,7 +76,7 @@ MADE_WITH = {"pipeline": "germline", "mapper": "bwa", "filter": "hard", "preset"
 @pytest.fixture(autouse=True)
 def a_short_look(monkeypatch):
     """Measure the load before a run for an instant, where users' runs take a second."""
-    monkeypatch.setattr(single_run.host, "look", partial(single_run.host.look, window_s=0.02))
+    monkeypatch.setattr(single_run.this_host, "look", partial(single_run.this_host.look, window_s=0.02))
 
 
 @pytest.fixture
@@ -221,10 +221,10 @@ def test_a_run_that_has_no_room_is_not_begun(spec, setup, snakemake, monkeypatch
     """Of independent pipelines all are at work at once, of a shared one a sample at least."""
     need = {"kept": 0.0, "results": 1.0 * shutil.disk_usage(tmp_path).free, "temporary": 0.0}
     need["both"] = need["results"]
-    found = disk.Estimate(1.3, {"S1": need, "S2": need})
-    monkeypatch.setattr(disk, "estimate", lambda source, samples: found)
+    found = disk_room.DiskEstimate(1.3, {"S1": need, "S2": need})
+    monkeypatch.setattr(disk_room, "estimate", lambda source, samples: found)
     run(spec, setup)
-    with pytest.raises(disk.RoomError, match="no room on the disk: 2 samples leave"):
+    with pytest.raises(disk_room.RoomError, match="no room on the disk: 2 samples leave"):
         run(independent(spec), setup)
     assert not (setup.folder / independent(spec).name / "samples/S1/arguments.json").exists()
     assert not single_run.is_finished(setup.folder, independent(spec))
@@ -538,38 +538,38 @@ def test_what_waits_to_be_written_is_written_before_a_run(spec, setup, snakemake
 
 
 def test_the_peak_is_the_largest_sum_that_was_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr(disk, "INTERVAL_S", 0.005)
+    monkeypatch.setattr(disk_room, "INTERVAL_S", 0.005)
     work, temp = tmp_path / "work", tmp_path / "temp"
     (work / "deep").mkdir(parents=True)
     temp.mkdir()
-    with disk.watch([work, temp]) as peak:
-        (work / "deep" / "large").write_bytes(b"x" * 3 * disk.MIB)
-        (temp / "more").write_bytes(b"x" * 2 * disk.MIB)
+    with disk_room.watch([work, temp]) as peak:
+        (work / "deep" / "large").write_bytes(b"x" * 3 * disk_room.MIB)
+        (temp / "more").write_bytes(b"x" * 2 * disk_room.MIB)
         deadline = time.monotonic() + 10
         while (peak.mib or 0) < 5 and time.monotonic() < deadline:
             time.sleep(0.01)
         (work / "deep" / "large").unlink()
     assert peak.mib == pytest.approx(5, abs=0.1)
-    assert disk.used_mib(work) == 0
+    assert disk_room.used_mib(work) == 0
 
 
 def test_a_file_with_two_names_takes_its_space_once(tmp_path):
-    (tmp_path / "large").write_bytes(b"x" * 4 * disk.MIB)
+    (tmp_path / "large").write_bytes(b"x" * 4 * disk_room.MIB)
     (tmp_path / "again").hardlink_to(tmp_path / "large")
-    assert disk.used_mib(tmp_path) == pytest.approx(4, abs=0.1)
+    assert disk_room.used_mib(tmp_path) == pytest.approx(4, abs=0.1)
 
 
 def test_space_is_what_blocks_take_and_links_are_not_followed(tmp_path):
     folder, other = tmp_path / "folder", tmp_path / "other"
     folder.mkdir()
     other.mkdir()
-    (other / "large").write_bytes(b"x" * 4 * disk.MIB)
+    (other / "large").write_bytes(b"x" * 4 * disk_room.MIB)
     (folder / "to_file").symlink_to(other / "large")
     (folder / "to_folder").symlink_to(other)
     with (folder / "sparse").open("wb") as file:
-        file.truncate(100 * disk.MIB)
-    assert disk.used_mib(folder) < 0.1
-    assert disk.used_mib(tmp_path / "gone") == 0
+        file.truncate(100 * disk_room.MIB)
+    assert disk_room.used_mib(folder) < 0.1
+    assert disk_room.used_mib(tmp_path / "gone") == 0
 
 
 # ---- what it was made with ---------------------------------------------------------------------------
@@ -660,7 +660,7 @@ def test_a_profile_is_its_content(changes, threads, same):
 def test_a_tool_that_is_not_here_has_no_version(monkeypatch):
     versions = {"bwa": "0.7.17"}
     monkeypatch.setattr(
-        provenance.tools, "examine", lambda tool: SimpleNamespace(version=versions.get(tool.command, ""))
+        provenance.tool_checks, "examine", lambda tool: SimpleNamespace(version=versions.get(tool.command, ""))
     )
     monkeypatch.setenv("PATH", "")
     found = provenance.tool_versions("germline")
@@ -683,7 +683,7 @@ def test_a_tool_that_is_not_here_has_no_version(monkeypatch):
     ],
 )
 def test_the_java_is_the_one_that_gatk_starts(monkeypatch, tmp_path, status, output, java):
-    monkeypatch.setattr(provenance.tools, "examine", lambda tool: SimpleNamespace(version=""))
+    monkeypatch.setattr(provenance.tool_checks, "examine", lambda tool: SimpleNamespace(version=""))
     (tmp_path / "gatk").write_text(f"#!/bin/sh\necho '{output}' >&2; exit {status}\n")
     (tmp_path / "gatk").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))

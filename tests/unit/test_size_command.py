@@ -1,12 +1,9 @@
 """`gpd size`: what it says of the published results and of the recorded study, and what it refuses in one line."""
 
 import json
-import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import numpy as np
-import pandas as pd
 import pytest
 import recorded_studies
 from markupsafe import escape
@@ -15,7 +12,7 @@ from typer.testing import CliRunner
 from gpd.cli import app
 from gpd.commands import size_display
 from gpd.errors import GpdError
-from gpd.sizing import cost, published, study
+from gpd.sizing import cost, published_machines, study_machine
 from gpd.sizing.machine import Machine, Measured, above_zero
 from gpd.sizing.nodes_needed import GIGABASES_PER_X, Demand, size
 from gpd.sizing.quantities import quantities
@@ -28,12 +25,12 @@ DEPTH = 0.0135  # of a human genome: as many bases as the recorded study's sampl
 
 @pytest.fixture(scope="module")
 def recorded():
-    return study.machine("first", collect.collect(STUDY))
+    return study_machine.machine("first", collect.collect(STUDY))
 
 
 @pytest.fixture(scope="module")
 def machines():
-    return published.machines()
+    return published_machines.machines()
 
 
 def needed(machine, watts=None, price=None, **asked):
@@ -81,30 +78,6 @@ def test_terminal_page_and_json_have_the_same_lines(machines):
         for part in (quantity["label"], quantity["unit"], quantity["why"]):
             assert part in text
             assert str(escape(part)) in page
-
-
-def test_report_and_size_have_the_same_figures_for_the_same_n(tmp_path):
-    """The table `summary` of the report, and what `gpd size` says at each N that it may use."""
-    folder = shutil.copytree(STUDY, tmp_path / "study")
-    assert CliRunner().invoke(app, ["report", str(folder)]).exit_code == 0
-    summary = pd.read_csv(folder / "tables" / "summary.tsv", sep="\t")
-    of_curve = summary[(summary["pipeline"] == "germline") & (summary["mode"] == "shared") & summary["step"].isna()]
-    reported = of_curve.set_index(["n", "metric"])
-    measured = study.machine("study", collect.collect(folder)).measured
-    assert measured
-    for one in measured:
-        for metric, found in (("gigabases_per_day", one.gigabases_per_day), ("cpu_utilisation", one.cpu_utilisation)):
-            row = reported.loc[(one.n, metric)]
-            assert found.value == pytest.approx(row["mean"], rel=1e-9)
-            assert (found.low is None) is bool(np.isnan(row["low"]))
-            if found.low is not None:
-                assert (found.low, found.high) == pytest.approx((row["low"], row["high"]), rel=1e-9)
-    asked = ["--genomes", "1", "--depth", str(DEPTH), "--study", str(folder), "--json"]
-    (told,) = json.loads(shown(*asked))["machines"]
-    n = told["quantities"]["n"]["value"]
-    assert told["quantities"]["gigabases_per_day"]["value"] == pytest.approx(
-        reported.loc[(n, "gigabases_per_day"), "mean"], rel=1e-9
-    )
 
 
 def test_it_says_what_a_study_measured(recorded):
@@ -217,7 +190,7 @@ def test_counters_over_the_runs_come_before_all_but_what_is_given(recorded):
         else one
         for one in tables.records
     ]
-    found = study.machine("first", replace(tables, records=tuple(records)))
+    found = study_machine.machine("first", replace(tables, records=tuple(records)))
     assert [one.watts for one in found.measured] == [None, pytest.approx(100)]
     counted = needed(replace(found, watts=280), depth=DEPTH)
     assert counted.power.source == "counters of packages and memory over the runs (RAPL)"
@@ -306,7 +279,7 @@ def test_what_jobs_ask_for_is_summed_over_those_that_run_at_once(recorded):
 
 
 def test_what_is_not_known_is_null_and_never_zero(machines):
-    answer = size_display.to_json([needed(machines["8358"])], published.core_hours())
+    answer = size_display.to_json([needed(machines["8358"])], published_machines.core_hours())
     told = json.loads(answer)["machines"][0]["quantities"]
     for name in ("cpu_utilisation", "memory", "declared_memory", "scratch", "kept", "shared", "watts", "kwh"):
         assert told[name]["value"] is None, name
@@ -341,7 +314,7 @@ def tags(page):
 @pytest.mark.deep
 def test_a_page_of_a_size_has_the_curve_and_the_tables(machines):
     needs = [needed(machines[sku], 500, 3.0) for sku in ("8358", "7763")]
-    page = size_display.to_html(needs, published.core_hours())
+    page = size_display.to_html(needs, published_machines.core_hours())
     assert tags(page).count("svg") == 1
     assert tags(page).count("table") == 2
     assert "scaled from 164 to 93.0 Gb a sample" in page

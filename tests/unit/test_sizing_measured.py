@@ -12,7 +12,7 @@ from recording import row_of, tables_of
 
 from gpd.errors import GpdError
 from gpd.published import curves
-from gpd.sizing import published, study
+from gpd.sizing import published_machines, study_machine
 from gpd.sizing.nodes_needed import GIGABASES_PER_X, Demand, size
 from gpd.tables.columns import RunRow
 
@@ -25,7 +25,7 @@ def machine(name, rows):
     runs = rows.assign(study=name, starts=1, gigabases_per_day=daily)
     runs = runs.astype(object).where(runs.notna(), None).to_dict("records")
     known = [{key: value for key, value in row.items() if key in RunRow.__struct_fields__} for row in runs]
-    return study.machine(name, tables_of(*(row_of(RunRow, **row) for row in known)))
+    return study_machine.machine(name, tables_of(*(row_of(RunRow, **row) for row in known)))
 
 
 def of(what):
@@ -79,7 +79,7 @@ def test_a_line_through_published_curves_holds_within_them_and_not_beyond(figure
     """So single runs may be held against it to see how far they scatter, and nothing is told beyond."""
     inside, ends = [], []
     for one in CURVES:
-        pairs = [(point.n, point.total_hours) for point in published.whole(one)]
+        pairs = [(point.n, point.total_hours) for point in published_machines.whole(one)]
         for at in range(len(pairs)):
             line, seen = without(pairs, at)
             (ends if at in (0, len(pairs) - 1) else inside).append(abs(line / seen - 1))
@@ -99,4 +99,6 @@ def test_smaller_samples_do_not_tell_of_larger_ones():
 
 def test_single_runs_scatter_as_two_printed_ones_of_one_sample_do():
     """8352Y: 22.61 and 23.31 h; 8358: 22.38 and 23.07 h: 3.1% apart, so 2.2% about their mean."""
-    assert published.scatter([published.whole(one) for one in CURVES]).se == pytest.approx(0.025, abs=0.005)
+    assert published_machines.scatter([published_machines.whole(one) for one in CURVES]).se == pytest.approx(
+        0.025, abs=0.005
+    )

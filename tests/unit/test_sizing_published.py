@@ -4,13 +4,13 @@ import pytest
 
 from gpd.published import curves
 from gpd.published.curves import GIGABASES_A_SAMPLE, PublishedPoint
-from gpd.sizing import published
-from gpd.sizing.grids import source_grid
+from gpd.sizing import published_machines
+from gpd.sizing.sizing_grids import source_grid
 
 
 @pytest.fixture(scope="module")
 def machines():
-    return published.machines()
+    return published_machines.machines()
 
 
 def test_a_machine_has_the_n_that_ran_without_failures(machines):
@@ -32,20 +32,20 @@ def point(n, hours):
 
 def test_curves_that_are_lines_have_no_scatter_and_two_runs_tell_none():
     line = [point(n, 20 + 2 * n) for n in (1, 2, 4)]
-    assert published.scatter([line, [point(1, 20), point(2, 90)]]).se == pytest.approx(0, abs=1e-9)
+    assert published_machines.scatter([line, [point(1, 20), point(2, 90)]]).se == pytest.approx(0, abs=1e-9)
 
 
 def test_the_scatter_is_that_of_relative_residuals_over_all_curves():
     """Hours 100, 103 and 100 about their line of 101.2, 101.0 and 100.8, or nearly so; of five runs more none."""
     curves = [[point(n, h) for n, h in ((1, 100), (2, 103), (3, 100))], [point(n, 10.0 * n) for n in range(1, 6)]]
-    found = published.scatter(curves)
+    found = published_machines.scatter(curves)
     residuals = (0.01, -0.0195, 0.01)
     assert found.se == pytest.approx((sum(r**2 for r in residuals) / 4) ** 0.5, rel=0.02)
     assert found.n == 5
 
 
 def test_core_hours_of_others_have_sources_and_the_one_from_rows_follows_from_them():
-    least, *cited = published.core_hours()
+    least, *cited = published_machines.core_hours()
     assert least.core_hours == pytest.approx(64 * 49.86 / 14, abs=0.1), "8358, 14 samples: 228"
     known = [(31, 20), (230, 50), (289, 30), (192, 30), (None, 30)]
     assert [(one.core_hours, one.depth) for one in cited] == known
@@ -60,12 +60,12 @@ def test_what_a_genome_held_and_used_follows_from_the_rules_of_its_workflow():
         for name in ("vcpu_hours_held", "vcpu_hours_used", "cpu_time_hours", "usd")
     )
     assert (round(held), round(used), round(cpu_time, 1), round(used / cpu_time)) == (578, 191, 2.4, 80)
-    daylily = next(one for one in published.core_hours() if "daylily" in one.source)
+    daylily = next(one for one in published_machines.core_hours() if "daylily" in one.source)
     assert (daylily.core_hours, daylily.usd) == (round(held / 2), round(usd, 2)), "two vCPUs a core"
     assert "191 vCPU hours used of 578 held, their column cpu_time 2.4" in daylily.does_not_follow
 
 
 def test_a_genome_that_gpus_did_has_no_core_hours():
-    grid = source_grid([], [one for one in published.core_hours() if one.core_hours is None])
+    grid = source_grid([], [one for one in published_machines.core_hours() if one.core_hours is None])
     (entry, *_) = grid.groups[-1].lines[0].entries
     assert entry.text == "not known"

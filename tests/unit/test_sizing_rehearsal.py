@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from gpd.cli import app
 from gpd.errors import GpdError
-from gpd.sizing import rehearsal
-from gpd.sizing.rehearsal import Genome, Job, Law, Rehearsal
+from gpd.sizing import rehearsal_machine
+from gpd.sizing.rehearsal_machine import Genome, Law, Rehearsal, RehearsedJob
 
 START, OF_REFERENCE, OF_READS = 20.0, 300.0, 2800.0
 # gigabases of the reference, and of reads
@@ -26,7 +26,7 @@ SIZES = [
 
 def caller(reference_gb, gigabases, noise=1.0):
     cpu_s = (START + OF_REFERENCE * reference_gb + OF_READS * gigabases) * noise
-    return Job("haplotype_caller", "haplotype_caller", reference_gb, cpu_s, cpu_s, "S1", gigabases=gigabases)
+    return RehearsedJob("haplotype_caller", "haplotype_caller", reference_gb, cpu_s, cpu_s, "S1", gigabases=gigabases)
 
 
 def record(jobs, **others):
@@ -53,27 +53,32 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(figure):
 
 
 def test_jobs_of_whole_samples_have_no_term_of_their_own_for_the_reference():
-    jobs = [Job("map_and_sort", "map_and_sort", 3.0, 30 + 400 * gb, 1.0, "S1", gigabases=gb) for gb in (2.2, 0.3, 0.31)]
+    jobs = [
+        RehearsedJob("map_and_sort", "map_and_sort", 3.0, 30 + 400 * gb, 1.0, "S1", gigabases=gb)
+        for gb in (2.2, 0.3, 0.31)
+    ]
     law = Law.of(jobs)
     assert law.terms == pytest.approx([30, 0, 400])
     assert law.freedom == 1
 
 
 def test_as_many_terms_as_jobs_leave_no_interval():
-    jobs = [Job("depth", "depth", 3.0, 5 + gb, 1.0, "S1", gigabases=gb) for gb in (2.2, 0.3)]
+    jobs = [RehearsedJob("depth", "depth", 3.0, 5 + gb, 1.0, "S1", gigabases=gb) for gb in (2.2, 0.3)]
     found = Law.of(jobs).predict(3.0, 93.0)
     assert (found.value, found.low, found.high) == (pytest.approx(98), None, None)
 
 
 def test_no_term_is_below_zero():
-    falling = [Job("depth", "depth", 3.0, cpu_s, 1.0, "S1", gigabases=gb) for gb, cpu_s in ((1, 30), (2, 20), (3, 10))]
+    falling = [
+        RehearsedJob("depth", "depth", 3.0, cpu_s, 1.0, "S1", gigabases=gb) for gb, cpu_s in ((1, 30), (2, 20), (3, 10))
+    ]
     assert Law.of(falling).terms.tolist() == pytest.approx([20, 0, 0])
 
 
 def test_a_genome_has_its_own_jobs_and_a_share_of_what_samples_have_in_common():
     jobs = [caller(*size) for size in SIZES]
-    jobs += [Job("genotype_gvcfs", "genotype_interval", 1.5, 60.0, 1.0) for _ in range(2)]
-    jobs += [Job("reference", "bwa_index", 3.0, 5000.0, 1.0)]  # once, whatever samples come
+    jobs += [RehearsedJob("genotype_gvcfs", "genotype_interval", 1.5, 60.0, 1.0) for _ in range(2)]
+    jobs += [RehearsedJob("reference", "bwa_index", 3.0, 5000.0, 1.0)]  # once, whatever samples come
     steps = Genome(record(jobs), 93.0).steps
     assert steps.keys() == {"haplotype_caller", "genotype_gvcfs"}
     assert steps["genotype_gvcfs"].value == pytest.approx(2 * 60 / 3)
@@ -87,7 +92,7 @@ def test_size_answers_for_any_depth_and_says_that_it_extrapolates(tmp_path):
     words = ["size", "--genomes", "7/week", "--rehearsal", str(path)]
     done = CliRunner().invoke(app, [*words, "--json"])
     assert done.exit_code == 0, done.output
-    seconds = Genome(rehearsal.read(path), 93.0).seconds
+    seconds = Genome(rehearsal_machine.read(path), 93.0).seconds
     answer = json.loads(done.output)["machines"][0]["quantities"]["genomes_per_day"]
     assert answer["value"] == pytest.approx(2 * 86400 / seconds.value)
     assert answer["low"] == pytest.approx(2 * 86400 / seconds.high)
@@ -99,27 +104,27 @@ def test_another_file_is_refused_in_one_line(tmp_path):
     path = tmp_path / "other.json"
     path.write_text('{"commit": 1}')
     with pytest.raises(GpdError, match=r"other\.json: no record of a rehearsal"):
-        rehearsal.read(path)
+        rehearsal_machine.read(path)
 
 
 def mapping(*gigabases):
     """A job of a whole sample for each depth."""
     return [
-        Job("map_and_sort", "map_and_sort", 3.0, 30 + 400 * gb, 1.0, f"S{number}", gigabases=gb)
+        RehearsedJob("map_and_sort", "map_and_sort", 3.0, 30 + 400 * gb, 1.0, f"S{number}", gigabases=gb)
         for number, gb in enumerate(gigabases, 1)
     ]
 
 
 def test_shards_of_one_sample_answer():
     one = msgspec.structs.replace(record([caller(*size) for size in SIZES]), gigabases={"S1": 2.2})
-    assert "EXTRAPOLATED from 2.20 Gb a sample" in rehearsal.machine("any", one, 93.0).notes[0]
+    assert "EXTRAPOLATED from 2.20 Gb a sample" in rehearsal_machine.machine("any", one, 93.0).notes[0]
 
 
 @pytest.mark.parametrize("depths", [(2.2,), (0.3, 0.3, 0.3)])
 def test_whole_samples_of_one_depth_do_not_tell_what_reads_take(depths):
     """All of it would be taken for a start: 93 Gb as quick as these."""
     with pytest.raises(GpdError, match=r"^any: map_and_sort: its jobs are too alike to tell what reads take: rehearse"):
-        rehearsal.machine("any", record(mapping(*depths)), 93.0)
+        rehearsal_machine.machine("any", record(mapping(*depths)), 93.0)
 
 
 def test_shards_with_reads_spread_evenly_do_not_tell_what_reads_take():
@@ -144,17 +149,17 @@ def test_a_sample_has_as_many_starts_as_it_had_shards():
 def test_a_short_genome_is_no_rehearsal_of_a_human_one():
     short = msgspec.structs.replace(record(mapping(2.2, 0.3)), reference_gb=0.0037)
     with pytest.raises(GpdError, match=r"^any: rehearsed on 0\.0037\d* Gb of reference, .*: rehearse with SCALE=1$"):
-        rehearsal.machine("any", short, 93.0)
+        rehearsal_machine.machine("any", short, 93.0)
 
 
 def test_an_interval_beyond_all_bounds_is_none():
     jobs = [
         msgspec.structs.replace(job, cpu_s=s) for job, s in zip(mapping(1, 1.001, 1.002), (10, 20, 10), strict=True)
     ]
-    found = rehearsal.machine("any", record(jobs), 93.0).measured[0].gigabases_per_day
+    found = rehearsal_machine.machine("any", record(jobs), 93.0).measured[0].gigabases_per_day
     assert (found.low, found.high) == (None, None)
 
 
 def test_a_record_without_jobs_is_refused():
     with pytest.raises(GpdError, match=r"^any: none of its jobs is of a sample"):
-        rehearsal.machine("any", record([]), 93.0)
+        rehearsal_machine.machine("any", record([]), 93.0)

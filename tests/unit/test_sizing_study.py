@@ -9,7 +9,7 @@ from recording import row_of, tables_of
 from gpd.errors import GpdError
 from gpd.records import node
 from gpd.records.host import Host
-from gpd.sizing import study
+from gpd.sizing import study_machine
 from gpd.tables.columns import RunRow
 
 KNOWN = {
@@ -36,7 +36,7 @@ def spec(n, gigabases_per_day=10.0, **changed):
 
 
 def machine(*specs):
-    return study.machine("made up", tables_of(*specs))
+    return study_machine.machine("made up", tables_of(*specs))
 
 
 def test_repeats_of_an_n_have_a_mean_and_an_interval_and_a_single_run_has_none():
@@ -82,13 +82,13 @@ def test_runs_are_of_one_machine_and_one_way_of_running():
 def test_threads_of_smt_are_no_cores(binding, smt, cores):
     """Jobs that are not bound are given cores, and use what threads these have."""
     host = Host(cores=32, threads=64)
-    assert study.cores_of(spec(1, binding=binding, smt=smt, cores=8), host) == cores
-    assert study.cores_of(spec(1, binding=binding, smt=smt, cores=8), None) == 8
+    assert study_machine.cores_of(spec(1, binding=binding, smt=smt, cores=8), host) == cores
+    assert study_machine.cores_of(spec(1, binding=binding, smt=smt, cores=8), None) == 8
 
 
 def test_figures_of_a_node_are_taken_from_its_record():
-    assert study.watts_and_bandwidth(None) == (None, None)
-    assert study.watts_and_bandwidth(node.read_node(recorded_studies.node("epyc-2x64")))[0] is None
+    assert study_machine.watts_and_bandwidth(None) == (None, None)
+    assert study_machine.watts_and_bandwidth(node.read_node(recorded_studies.node("epyc-2x64")))[0] is None
     record = node.read_node(recorded_studies.node("xeon-2x32-4numa"))
     triad = record.bandwidth.place("node").mb_s["triad"]
-    assert study.watts_and_bandwidth(record) == (480.0 + 20.0, median(triad))
+    assert study_machine.watts_and_bandwidth(record) == (480.0 + 20.0, median(triad))

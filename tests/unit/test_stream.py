@@ -1,6 +1,5 @@
 """Streams: what they are by a study's settings, how they are served, what their records come to, and what checks."""
 
-import io
 import json
 import re
 import time
@@ -14,21 +13,19 @@ import yaml
 from msgspec.structs import replace as replace_row
 from packing import SETTINGS, START, recomputed, write_study
 from recording import write_pool
-from rich.console import Console
 from test_single_run import run, setup, snakemake  # noqa: F401
 
-from gpd.commands import report
 from gpd.errors import GpdError
-from gpd.lab import stream as stream_of_runs
-from gpd.lab import study, study_plan
+from gpd.lab import stream_workload as stream_of_runs
+from gpd.lab import study_plan, study_runs
 from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.packages import checks, evidence, pack, plan_checks
-from gpd.packages.verdicts import FAILS, HOLDS
+from gpd.packages.check_verdicts import FAILS, HOLDS
 from gpd.records.run import RecordError, read_run
 from gpd.records.run_spec import CurveKey
 from gpd.records.study import Pool, Sample, Study
-from gpd.statistics import stream
-from gpd.statistics.stream import Sojourn, Window
+from gpd.statistics import stream_rate
+from gpd.statistics.stream_rate import Sojourn, Window
 from gpd.tables import collect
 
 POOL = [Sample(name) for name in ("S1", "S2", "S3")]
@@ -51,49 +48,49 @@ def ended(*moments, succeeded=True):
 
 def test_a_rate_is_of_what_succeeds_and_ends_in_the_window_and_its_interval_of_batches():
     window = Window(100, 200)
-    found = stream.daily([*ended(100, 110, 120, 160, 200, 201), *ended(150, succeeded=False)], window, n=2)
+    found = stream_rate.daily([*ended(100, 110, 120, 160, 200, 201), *ended(150, succeeded=False)], window, n=2)
     assert found.value == pytest.approx(86400 * 4 / 100)
     # two batches of 50 s: 110 and 120; 160 and 200
     assert (found.n, found.sd) == (2, 0)
-    uneven = stream.daily(ended(110, 120, 130, 160), window, n=2)
+    uneven = stream_rate.daily(ended(110, 120, 130, 160), window, n=2)
     assert uneven.value == found.value and uneven.sd == pytest.approx(86400 / 50 * 2**0.5)
     assert uneven.half_width == pytest.approx(12.7062 * 86400 / 50, rel=1e-4)
 
 
 def test_so_few_completions_have_no_interval():
-    few = stream.daily(ended(110, 120, 130), Window(100, 200), n=2)
+    few = stream_rate.daily(ended(110, 120, 130), Window(100, 200), n=2)
     assert (few.value, few.n, few.half_width) == (86400 * 3 / 100, 1, None)
-    assert stream.daily([], Window(100, 200), n=2).value == 0
+    assert stream_rate.daily([], Window(100, 200), n=2).value == 0
 
 
 def test_no_more_batches_than_help():
-    assert stream.daily(ended(*range(1, 1001)), Window(0, 1000), n=2).n == stream.MOST_BATCHES
+    assert stream_rate.daily(ended(*range(1, 1001)), Window(0, 1000), n=2).n == stream_rate.MOST_BATCHES
 
 
 def test_all_are_busy_where_n_are_at_work():
     found = [Sojourn(started, over, True) for started, over in ((0, 60), (10, 40), (40, 90), (85, 120))]
     # two at work: 10 to 60, and 85 to 90
-    assert stream.busy_share(found, Window(0, 100), n=2) == pytest.approx(0.55)
-    assert stream.quantile([4, 1, 3, 2], 0.5) == 2.5 and stream.quantile([], 0.5) is None
+    assert stream_rate.busy_share(found, Window(0, 100), n=2) == pytest.approx(0.55)
+    assert stream_rate.quantile([4, 1, 3, 2], 0.5) == 2.5 and stream_rate.quantile([], 0.5) is None
 
 
 # ---- what they are -----------------------------------------------------------------------------------
 
 
 def test_a_stream_is_run_once_for_each_n():
-    (full,) = study.streams(STREAMS, "germline", POOL, 4)
+    (full,) = study_runs.streams(STREAMS, "germline", POOL, 4)
     assert full.name == "germline-n2-stream-compact-full"
     assert (full.n, full.samples) == (2, ("S1", "S2", "S3"))
     assert (full.stream.warm_up_s, full.stream.window_s, full.profile) == (60, 600, "profiles/throughput")
-    assert not list(study.streams(replace(STREAMS, modes=("shared",)), "germline", POOL, 4))
+    assert not list(study_runs.streams(replace(STREAMS, modes=("shared",)), "germline", POOL, 4))
 
 
 def test_samples_are_drawn_again_and_again_each_once_before_any_twice():
-    spec = study.stream(STREAMS, LINE, 2, POOL, 4)
-    rounds = list(islice(study.drawn(spec), 9))
+    spec = study_runs.stream(STREAMS, LINE, 2, POOL, 4)
+    rounds = list(islice(study_runs.drawn(spec), 9))
     assert [sorted(rounds[at : at + 3]) for at in (0, 3, 6)] == [["S1", "S2", "S3"]] * 3
-    assert rounds == list(islice(study.drawn(spec), 9))
-    assert list(islice(study.drawn(replace(spec, seed=2)), 9)) != rounds
+    assert rounds == list(islice(study_runs.drawn(spec), 9))
+    assert list(islice(study_runs.drawn(replace(spec, seed=2)), 9)) != rounds
 
 
 @pytest.mark.parametrize(
@@ -158,7 +155,7 @@ def short(setup):  # noqa: F811
     """A stream of some seconds, of what stands in Snakemake's place."""
     settings = replace(STREAMS, window="0.05m", window_warm_up="0.005m")
     members = setup.source.members
-    return study.stream(settings, LINE, 2, members, 2)
+    return study_runs.stream(settings, LINE, 2, members, 2)
 
 
 @pytest.mark.deep
@@ -167,7 +164,7 @@ def test_a_full_stream_starts_a_sample_when_another_ends(short, setup, snakemake
     record = run(short, setup)
     ways = [process["passage"] for process in record["processes"]]
     assert len(ways) > 4
-    assert [way["copy_of"] for way in ways[:2]] == list(islice(study.drawn(short), 2))
+    assert [way["copy_of"] for way in ways[:2]] == list(islice(study_runs.drawn(short), 2))
     assert len({process["samples"][0] for process in record["processes"]}) == len(ways)
     ends = sorted(way["ended_s"] for way in ways)
     for way, freed_s in zip(sorted(ways, key=lambda way: way["started_s"])[2:], ends, strict=False):
@@ -176,12 +173,12 @@ def test_a_full_stream_starts_a_sample_when_another_ends(short, setup, snakemake
     assert {output["samples"][0] for output in record["outputs"]} == {one["samples"][0] for one in record["processes"]}
     assert not list((setup.folder / short.name).rglob("results"))
     (row,) = collect.collect(setup.folder).streams
-    assert row.failed == 0 and row.completed >= stream.LEAST_ENDS and row.busy_share > 0.8
+    assert row.failed == 0 and row.completed >= stream_rate.LEAST_ENDS and row.busy_share > 0.8
 
 
 @pytest.mark.deep
 def test_a_sample_that_fails_is_no_completion(short, setup, snakemake):  # noqa: F811
-    first = study.copy_name(next(study.drawn(short)), 1)
+    first = study_runs.copy_name(next(study_runs.drawn(short)), 1)
     snakemake("FAILS", first)
     record = run(short, setup)
     tables = collect.collect(setup.folder)
@@ -203,7 +200,7 @@ def test_no_more_results_wait_for_their_digests_than_the_disk_was_asked_for(shor
         held.append(len(list((setup.folder / short.name / "samples").glob("*/results"))))
         return digest(*arguments)
 
-    monkeypatch.setattr(stream_of_runs.disk, "refuse_full", room)
+    monkeypatch.setattr(stream_of_runs.disk_room, "refuse_full", room)
     monkeypatch.setattr(stream_of_runs.snakemake_process.digests, "outputs", slow_digest)
     record = run(short, setup)
     assert len(record["processes"]) > 4 and asked == [(4, 2)]
@@ -230,7 +227,7 @@ def write_streams(path, modes, **settings):
     changed |= {"profiles": SETTINGS.profiles | {"stream": "profiles/throughput"}}
     folder = write_study(path, **changed | settings)
     plan = collect.read_study_record(folder)
-    specs = study.streams(plan.study, "germline", plan.pools["germline"], plan.cores)
+    specs = study_runs.streams(plan.study, "germline", plan.pools["germline"], plan.cores)
     for number, spec in enumerate(specs):
         streaming.write(folder, spec, START + timedelta(hours=5 + number))
     return folder
@@ -248,15 +245,6 @@ def test_the_figures_of_recorded_streams(streamed):
     assert two.busy_share == pytest.approx(1)
     assert {row.mode for row in tables.configurations} == {"shared"}, "streams are on no curve of batches"
     assert [row.genomes_per_day for row in tables.runs if row.mode == "stream"] == [None] * 2
-
-
-def test_what_streams_came_to_is_printed_and_in_the_report(streamed):
-    shown = Console(file=io.StringIO(), width=200)
-    assert report.write(streamed, shown) == 0
-    printed = shown.file.getvalue()
-    assert re.search(r"germline, compact binding │ 2 │ +40 │ +0 │ 5,760 \(5,760-5,760\) │ +5,760 │ +30.0 │", printed)
-    page = (streamed / "report.html").read_text()
-    assert "A sample starts when another ends" in page and "5,760" in page
 
 
 def test_a_stream_of_an_earlier_version_in_which_samples_arrive_is_refused(streamed, tmp_path):

@@ -14,9 +14,9 @@ from snakemake_executor_plugin_pinned.launcher.options import convert_option
 from snakemake_executor_plugin_pinned.settings import ExecutorSettings
 
 from gpd.execution import workflow
-from gpd.lab import study
-from gpd.lab.study import StudyError
+from gpd.lab import study_runs
 from gpd.lab.study_file import read_study
+from gpd.lab.study_runs import StudyError
 from gpd.pipelines import PIPELINES, share
 from gpd.records.binding import (
     BOUNDARIES,
@@ -123,7 +123,7 @@ def test_smt_is_part_of_a_configuration_in_every_mode(tmp_path):
     """With SMT as many threads at once as the cores have together: 12 of 8 cores, of which half have a second one."""
     text = "pipelines: {germline: {}}\nmodes: [shared, independent]\nsmt: [off, on]\nthreads_per_core: 1.5\n"
     settings = replace(read(tmp_path, text), concurrent_samples=(2,), repeats=1, warm_up=0)
-    specs = study.grid(settings, {"germline": POOL}, 8)
+    specs = study_runs.planned(settings, {"germline": POOL}, 8)
     assert {spec.name: (spec.curve_key.binding, spec.cores) for spec in specs} == {
         "germline-n2-shared-compact-nosmt-r1": ("compact-nosmt", 8),
         "germline-n2-shared-compact-smt-r1": ("compact-smt", 12),
@@ -137,7 +137,7 @@ def test_a_binding_is_a_policy_or_sets_boundary_and_memory_too(tmp_path):
     names = ("compact", "compact-numa-local", "scatter-interleave", "none")
     settings = read(tmp_path, BOTH_POLICIES)
     assert settings.bindings == names
-    specs = study.grid(replace(settings, concurrent_samples=(1,), repeats=1, warm_up=0), {"germline": POOL}, 8)
+    specs = study_runs.planned(replace(settings, concurrent_samples=(1,), repeats=1, warm_up=0), {"germline": POOL}, 8)
     assert {spec.name: spec.curve_key.binding for spec in specs} == {
         f"germline-n1-shared-{name}-r1": name for name in names
     }
@@ -229,7 +229,7 @@ def test_faults_are_all_told(tmp_path):
 
 def test_the_grid_has_each_point_in_each_repeat_and_the_warm_up_first(settings):
     both = replace(settings, modes=("shared", "independent"), bindings=("compact", "scatter"))
-    specs = study.grid(both, {"germline": POOL}, 8)
+    specs = study_runs.planned(both, {"germline": POOL}, 8)
     assert [spec.warm_up for spec in specs] == [True] + [False] * (len(specs) - 1)
     points = Counter((spec.n, spec.mode, spec.binding) for spec in specs[1:])
     assert points == {
@@ -243,26 +243,29 @@ def test_the_grid_has_each_point_in_each_repeat_and_the_warm_up_first(settings):
 
 def test_the_same_seed_gives_the_same_grid_and_another_seed_another(settings):
     pools = {"germline": POOL}
-    assert study.grid(settings, pools, 8) == study.grid(settings, pools, 8)
-    assert study.grid(settings, pools, 8) != study.grid(replace(settings, seed=2), pools, 8)
+    assert study_runs.planned(settings, pools, 8) == study_runs.planned(settings, pools, 8)
+    assert study_runs.planned(settings, pools, 8) != study_runs.planned(replace(settings, seed=2), pools, 8)
 
 
 def test_the_order_within_a_repeat_is_not_that_of_n(settings):
     orders = {
-        tuple(spec.n for spec in study.grid(replace(settings, seed=seed, repeats=1, warm_up=0), {"germline": POOL}, 8))
+        tuple(
+            spec.n
+            for spec in study_runs.planned(replace(settings, seed=seed, repeats=1, warm_up=0), {"germline": POOL}, 8)
+        )
         for seed in range(20)
     }
     assert len(orders) == 6
 
 
 def test_where_the_saturation_is_sought_no_run_is_known_beforehand(settings):
-    assert study.grid(replace(settings, concurrent_samples=()), {"germline": POOL}, 8) == []
+    assert study_runs.planned(replace(settings, concurrent_samples=()), {"germline": POOL}, 8) == []
 
 
 def test_modes_and_bindings_of_a_repeat_draw_the_same_samples(settings):
     both = replace(settings, modes=("shared", "independent"))
     drawn = {}
-    for spec in study.grid(both, {"germline": POOL}, 8):
+    for spec in study_runs.planned(both, {"germline": POOL}, 8):
         drawn.setdefault((spec.n, spec.repeat), set()).add(spec.samples)
     assert all(len(samples) == 1 for samples in drawn.values())
     assert drawn[4, 1] != drawn[4, 2]
@@ -272,10 +275,10 @@ def test_modes_and_bindings_of_a_repeat_draw_the_same_samples(settings):
 def test_a_draw_is_of_different_samples_nested_and_even(conditions, data):
     pool = [Sample(f"S{n}", condition) for n, condition in enumerate(conditions)]
     n = data.draw(st.integers(1, len(pool)))
-    drawn = study.draw(pool, n, "seed")
+    drawn = study_runs.draw(pool, n, "seed")
     assert len(set(drawn)) == n
-    assert drawn == study.draw(pool[::-1], n, "seed"), "the order of the table does not matter"
-    assert drawn == study.draw(pool, len(pool), "seed")[:n]
+    assert drawn == study_runs.draw(pool[::-1], n, "seed"), "the order of the table does not matter"
+    assert drawn == study_runs.draw(pool, len(pool), "seed")[:n]
     by_name = {sample.name: sample.condition for sample in pool}
     counts = Counter(by_name[name] for name in drawn)
     room = Counter(conditions)
@@ -285,14 +288,14 @@ def test_a_draw_is_of_different_samples_nested_and_even(conditions, data):
 
 def test_more_than_the_pool_cannot_be_drawn():
     with pytest.raises(StudyError, match="9 is more than the 8 samples"):
-        study.draw(POOL, 9, "seed")
+        study_runs.draw(POOL, 9, "seed")
 
 
 def test_shared_runs_share_the_cores_and_independent_ones_take_the_profiles_threads(settings):
-    assert study.threads(settings, "shared", 2, 8)["map_and_sort"] == 4
-    assert study.threads(settings, "shared", 16, 8)["map_and_sort"] == 1
-    assert study.threads(settings, "independent", 2, 8) == {}
-    assert study.threads(replace(settings, threads={"map_and_sort": 3}), "shared", 2, 8)["map_and_sort"] == 3
+    assert study_runs.threads(settings, "shared", 2, 8)["map_and_sort"] == 4
+    assert study_runs.threads(settings, "shared", 16, 8)["map_and_sort"] == 1
+    assert study_runs.threads(settings, "independent", 2, 8) == {}
+    assert study_runs.threads(replace(settings, threads={"map_and_sort": 3}), "shared", 2, 8)["map_and_sort"] == 3
 
 
 def test_the_rules_of_a_pipeline_are_those_of_its_files():

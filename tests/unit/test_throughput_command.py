@@ -14,11 +14,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.commands import report, throughput_display
+from gpd.commands import gpd_report, throughput_display
 from gpd.lab import preparation, single_run, study_plan, study_state
-from gpd.lab import study as study_of_runs
-from gpd.lab.study import StudyError
+from gpd.lab import study_runs as study_of_runs
 from gpd.lab.study_file import read_study
+from gpd.lab.study_runs import StudyError
 from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.records.study import Pool, Sample, Study, read_study_record
 from gpd.statistics.saturation import Observation
@@ -269,7 +269,7 @@ def test_where_no_run_has_ended_there_is_nothing_to_report(tmp_path):
     assert ran.stderr == f"gpd report: {tmp_path}: no run of a study has ended here\n"
     assert not list(tmp_path.iterdir())
     with pytest.raises(CollectError):
-        report.write(tmp_path, Console(file=io.StringIO()))
+        gpd_report.write(tmp_path, Console(file=io.StringIO()))
 
 
 # ---- as many repeats as it takes ---------------------------------------------------------------------

@@ -21,7 +21,7 @@ from conftest import (
 )
 from test_plan import VETS, VQSR
 
-from gpd.sizing import rehearsal
+from gpd.sizing import rehearsal_machine
 
 C1, C2 = "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation"
 PROFILES = ROOT / "profiles"
@@ -137,7 +137,7 @@ def test_what_is_native_code_has_more_outside_of_the_heap(single):
 
 
 def test_a_jvm_has_a_heap_for_more_than_it_took_at_full_length(single):
-    recorded = rehearsal.read(ROOT / "tests/golden/rehearsal/rehearsal.json")
+    recorded = rehearsal_machine.read(ROOT / "tests/golden/rehearsal/rehearsal.json")
     peaks: dict[str, float] = {}
     for job in recorded.jobs:
         peaks[job.rule] = max(peaks.get(job.rule, 0), (job.peak_rss_mib or 0) * 1.048576)

@@ -3,7 +3,7 @@
 #
 # While samples wait, depth first: each core finishes its sample before another is begun, so that files of few samples
 # are on the disk at once. The last samples, two for each core, go side by side instead, the earlier step first: the sample with
-# most still to do is served first, so that none is left over for one core while the others idle. Samples with many
+# most still to do is served first, so that no sample is left over for one core while the others idle. Samples with many
 # reads go before small ones, which fill the gaps at the end. What all samples wait for goes before everything.
 # Where a job takes much of the machine, Snakemake goes on as ever: depth first would leave most of it idle beside a job of
 # one core.

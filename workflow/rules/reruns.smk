@@ -1,5 +1,5 @@
-# What finished samples have is made again only by who said so: `gpd run` asks for a look at that (GPD_AGAIN=refuse) before
-# the first job starts. Snakemake has planned by then, so that the look costs nothing.
+# Results of finished samples are made again only if the user says so: `gpd run` asks for a look at that
+# (GPD_AGAIN=refuse) before the first job starts. Snakemake has planned by then, so that the look costs nothing.
 import collections
 
 MOST_REASONS = 3  # that are named
@@ -46,8 +46,8 @@ def words(reason):
 def causes(job):
     """Why a job is planned: its own reasons and those of the planned jobs before it, as (rule, Snakemake's word for it).
 
-    What was cut off, forced or was never made is none, nor is a result that is missing for it was broken, and set aside.
-    Who is in a cohort is none of what is made of a cohort.
+    A result that was cut off, forced or never made is no cause, nor is one that was broken and set aside. Which samples
+    a cohort has is no cause for what is made of a cohort.
     """
     reason, before = workflow.dag.reason(job), workflow.dag.dependencies[job]
     reasons = set() if reason.forced else words(reason)

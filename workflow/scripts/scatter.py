@@ -51,7 +51,7 @@ def parse(arguments):
     add("--gather", required=True, choices=GATHERS, help="of what kind the shards are")
     add("--out", required=True)
     add("--shards", type=auto_or_count, default="auto", help="auto, none or a number")
-    add("--shard-mib", type=float, default=0.0, help="the smallest shard worth a job, in MiB of --over; 0: none is")
+    add("--shard-mib", type=float, default=0.0, help="the smallest shard worth a job, in MiB of --over; 0: no limit")
     add("--short-from", type=float, default=math.inf, help="from how many shards on a walk over each is short")
     add("--unmapped", action="store_true", help="the last shard has the reads without a place, too")
     add("--copied", action="store_true", help="what is made is as large as --over: scatter on idle CPUs alone")
@@ -257,7 +257,7 @@ def write_lines(path, lines):
 
 
 def run(*words):
-    """Run a program to its end; end with its exit code where that is none of success."""
+    """Run a program to its end; end with its exit code unless that means success."""
     code = subprocess.run(words, close_fds=False, check=False).returncode  # its launcher's locks are for all processes
     if code:
         sys.exit(128 - code if code < 0 else code)

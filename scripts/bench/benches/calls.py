@@ -12,7 +12,7 @@ IN_RESULTS = ("missing", "added", "FILTER", "genotypes")
 Calls = Mapping[tuple[str, ...], Mapping[str, str]]
 
 
-class Difference(Counter[str]):
+class CallDifference(Counter[str]):
     """How many of the first call set's `records` are missing, added or differ in a field; sums up."""
 
     @property
@@ -26,14 +26,14 @@ class Difference(Counter[str]):
         return ", ".join(f"{name} {self[name]:,}" for name in others) or "none"
 
 
-def compare(first: Path, second: Path) -> Difference:
+def compare(first: Path, second: Path) -> CallDifference:
     """How the second VCF differs from the first; both are of the same samples."""
     return difference(*(parse(_query(vcf)) for vcf in (first, second)))
 
 
-def difference(first: Calls, second: Calls) -> Difference:
+def difference(first: Calls, second: Calls) -> CallDifference:
     both = first.keys() & second.keys()
-    found = Difference(records=len(first), missing=len(first) - len(both), added=len(second) - len(both))
+    found = CallDifference(records=len(first), missing=len(first) - len(both), added=len(second) - len(both))
     for key in both:
         one, other = first[key], second[key]
         found.update(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from gpd.commands import demo
+from gpd.commands import gpd_demo
 from gpd.lab.pool import Source, read_pool
 from gpd.paths import ROOT
 from gpd.records.study import Pool
@@ -34,7 +34,7 @@ class Simulated:
     def write(self, folder: Path, seed: int) -> Source:
         options = ("samples", "length", "coverage", "gaps_every", "variants_every")
         words = (word for name in options for word in (f"--{name.replace('_', '-')}", str(getattr(self, name))))
-        demo.simulate("germline", folder, seed, *words, *(["--str-errors"] if self.str_errors else []))
+        gpd_demo.simulate("germline", folder, seed, *words, *(["--str-errors"] if self.str_errors else []))
         return read_pool("germline", Pool(str(folder), CONFIG))
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class Experiment:
 
     def write(self, folder: Path, seed: int) -> Source:
         """As Simulated.write()."""
-        demo.simulate("tuxedo", folder, seed, "--replicates", str(self.replicates), "--genes", str(self.genes))
+        gpd_demo.simulate("tuxedo", folder, seed, "--replicates", str(self.replicates), "--genes", str(self.genes))
         return read_pool("tuxedo", Pool(str(folder), CONFIG))
 
     def __str__(self) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gpd.lab import provenance
-from gpd.machines import host
+from gpd.machines import this_host
 from gpd.paths import ROOT
 
 
@@ -65,13 +65,13 @@ def show(found: Iterable[Measurement], smallest: bool = False) -> bool:
 def show_machine() -> None:
     """Print the machine and its load."""
     print("machine:", ", ".join(f"{name} {value}" for name, value in machine().items()))
-    load = host.look({}).load
+    load = this_host.look({}).load
     if load and load.busy_cpus is not None:
         print(f"other processes used {load.busy_cpus:.2f} CPUs before the start", flush=True)
 
 
 def machine() -> dict[str, object]:
-    here = host.look({})
+    here = this_host.look({})
     return {
         "cpu": here.cpu_model,
         "threads": here.usable_threads,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benches.cohorts import TINY, Experiment, Real, Simulated
 from benches.measurements import Measurement, finish, parser, show, show_machine
-from gpd.commands.run import choose_profile
+from gpd.commands.gpd_run import choose_profile
 from gpd.execution import workflow
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import LEDGER
@@ -27,7 +27,7 @@ GATHER = "gather"  # the shard of the job that joins the shards
 
 
 @dataclass(frozen=True)
-class Run:
+class BenchRun:
     """A run that ended well: its timed jobs, CPU seconds as the system counts them, and wall time."""
 
     attempts: tuple[Attempt, ...]
@@ -64,19 +64,19 @@ class Runner:
         callsets = ["cohort"] if self.settings["calling"] == "joint" else self.samples
         return [CALLS_OF[self.settings["filter"]].format(callset=callset) for callset in callsets]
 
-    def begin(self, folder: Path, patterns: Iterable[str]) -> Run:
+    def begin(self, folder: Path, patterns: Iterable[str]) -> BenchRun:
         """Run from the reads to these files of each sample or unit, and keep them."""
         units = [(row["sample_name"], row["unit_name"]) for row in self.source.units]
         files = [p.format(sample=s, unit=u) for p in patterns for s, u in units if s in self.samples]
         return self._run(folder, list(dict.fromkeys(files)), {})
 
-    def go_on(self, before: Path, folder: Path, targets: Sequence[str] = (), **settings: object) -> Run:
+    def go_on(self, before: Path, folder: Path, targets: Sequence[str] = (), **settings: object) -> BenchRun:
         """Run from a copy of an earlier run's folder to these files, else to the calls."""
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(before, folder, symlinks=True)
         return self._run(folder, targets or self.calls, settings)
 
-    def _run(self, folder: Path, targets: Sequence[str], settings: dict[str, object]) -> Run:
+    def _run(self, folder: Path, targets: Sequence[str], settings: dict[str, object]) -> BenchRun:
         self.source.lay_out(self.samples, folder, **self.settings, **settings)
         earlier = len(read_ledger(folder / LEDGER))
         limits = launcher.limits()
@@ -89,7 +89,7 @@ class Runner:
         if finished.exit_code:
             sys.exit("\n".join([*finished.output[-30:], f"{folder}: the workflow failed: its last lines are above"]))
         attempts = [each for each in read_ledger(folder / LEDGER)[earlier:] if each.step in GERMLINE.steps]
-        return Run(tuple(attempts), finished.cpu.below_s, wall_s)
+        return BenchRun(tuple(attempts), finished.cpu.below_s, wall_s)
 
 
 def arguments_of(description: str, of_cohorts: Mapping[str, Simulated | Real]) -> argparse.Namespace:

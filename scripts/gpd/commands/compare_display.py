@@ -8,8 +8,8 @@ from rich.console import Console
 
 from gpd.commands.subcommands import print_grids, print_lines
 from gpd.comparison.comparability import Difference, grouped
-from gpd.comparison.compare import Comparison, Configuration
-from gpd.comparison.grids import grids
+from gpd.comparison.compare import ComparedConfiguration, Comparison
+from gpd.comparison.comparison_grids import grids
 from gpd.comparison.nodes import described
 from gpd.comparison.results import A_CORE, GENOMES, GIGABASES, HUMAN, Metric, Side
 from gpd.comparison.verdict import verdict
@@ -81,7 +81,7 @@ def _side(side: Side) -> dict:
     return {"name": side.name, "study": side.study or None, "published": side.published, **machine, "node": node}
 
 
-def _configuration(shown: Configuration) -> dict:
+def _configuration(shown: ComparedConfiguration) -> dict:
     counts = {
         name: {
             "repeats": results.repeats,
@@ -97,14 +97,14 @@ def _configuration(shown: Configuration) -> dict:
     return {**asdict(shown.common), "n": shown.n, "sides": counts, "figures": figures}
 
 
-def _values(shown: Configuration, metric: Metric) -> dict[str, dict]:
+def _values(shown: ComparedConfiguration, metric: Metric) -> dict[str, dict]:
     return {
         name: {**asdict(results.estimate(metric)), "ratio": shown.ratio(name, metric)}
         for name, results in shown.results.items()
     }
 
 
-def _best(best: Configuration, sides: Sequence[Side]) -> dict:
+def _best(best: ComparedConfiguration, sides: Sequence[Side]) -> dict:
     figures = {metric.column: _values(best, metric) for metric in (GENOMES, A_CORE, GIGABASES, HUMAN)}
     of_sides = {}
     for side in sides:

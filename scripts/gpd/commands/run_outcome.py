@@ -92,7 +92,7 @@ def _went_on(pipeline: Pipeline, last: Ran) -> list[str]:
         return [f"did not go on without {without}:", *snakemake_log.reason(last.output)]
     made = {attempt.step for attempt in attempts if owner(attempt) == COHORT and attempt.succeeded}
     if steps := [step for step in pipeline.steps if step in made]:
-        return [f"went on without {without}: {listed(steps)}; {LEFT_OUT_TABLE} names who is missing"]
+        return [f"went on without {without}: {listed(steps)}; {LEFT_OUT_TABLE} names the missing samples"]
     return [f"went on without {without}: no step of the cohort was left to do"]
 
 

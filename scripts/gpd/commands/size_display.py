@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.text import Text
 
 from gpd.commands.subcommands import print_grids, print_lines
-from gpd.sizing.grids import sizing_grid, source_grid
 from gpd.sizing.nodes_needed import Sizing
-from gpd.sizing.published import CoreHours
+from gpd.sizing.published_machines import CoreHours
 from gpd.sizing.quantities import quantities
+from gpd.sizing.sizing_grids import sizing_grid, source_grid
 from gpd.statistics.estimates import Estimate
 
 METHOD = (

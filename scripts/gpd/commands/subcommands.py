@@ -61,7 +61,7 @@ def terminal() -> Terminal:
 
 
 def print_lines(console: Console, lines: Iterable[str]) -> None:
-    """Print lines as they are: none is folded, and nothing in them is markup."""
+    """Print lines as they are, unfolded; nothing in them is markup."""
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 

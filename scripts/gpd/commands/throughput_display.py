@@ -32,7 +32,7 @@ COLUMNS_OF_STEPS = ("step", "binding", "occupancy", "threads", "copies", "runs",
 
 
 def show_plan(plan: StudyPlan, console: Console) -> None:
-    """Print the grid, a row a configuration, and how long it may take."""
+    """Print the plan, a row a configuration, and how long it may take."""
     settings, state = plan.study, StudyState(plan)
     caption = f"Study {settings.name}: {counted(plan.cores, 'core')}, seed {settings.seed}"
     shown = COLUMNS_OF_STEPS if plan.steps else COLUMNS

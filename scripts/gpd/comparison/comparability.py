@@ -1,4 +1,4 @@
-"""What has to be the same for figures to be set side by side, or to be pooled as repeats of one configuration.
+"""Which conditions must be the same for figures to be set side by side, or pooled as repeats of one configuration.
 
 It reads run.json records alone. The machine may differ between studies: that is what they are compared for.
 """
@@ -117,7 +117,7 @@ def differences(named: Named) -> list[Difference]:
 
 
 def _is_native_pair_hmm(one: Difference) -> bool:
-    """What was done in Java for want of a library is none of the machine's."""
+    """Whether it follows from the processor: falling back to Java, for want of a library, does not."""
     return one.detail == PAIR_HMM and all(value is not None and "Java" not in value for value in one.holders)
 
 
@@ -214,7 +214,7 @@ def counted_records(records: Iterable[RunRecord]) -> list[RunRecord]:
 
 
 def conditions(record: RunRecord) -> Values:
-    """Return what has to be the same in two records; inputs and outputs are looked at apart.
+    """Return the conditions that must be the same in two records; inputs and outputs are looked at apart.
 
     A workflow is its files, and a profile its content; where these are not recorded, its commit, and its name.
     """
@@ -287,7 +287,7 @@ def _differing(named: Named, values_of: Callable[[RunRecord], Values]) -> list[D
 
 
 def _holders(named: Named, values_of: Callable[[RunRecord], Values]) -> dict[tuple[str, str], Holders]:
-    """Return for each key who holds which value; a record without the key holds None."""
+    """Return for each key its values, each with the names that hold it; a record without the key holds None."""
     read = [(name, values_of(record)) for name, record in named]
     keys = dict.fromkeys(key for _, values in read for key in values)
     return {key: holders_of((name, values.get(key)) for name, values in read) for key in keys}

@@ -60,7 +60,7 @@ Match = Mapping[str, CurveKey]  # the curves that stand side by side, by the nam
 
 
 @dataclass(frozen=True)
-class Configuration:
+class ComparedConfiguration:
     """What sides came to that stand beside each other, by the names of the sides: at one N, or each at its best.
 
     `n` is None where each is at its best N; a side without such an N has no results.
@@ -109,8 +109,8 @@ class Comparison:
     refused: tuple[Difference, ...]
     spoils: tuple[str, ...]
     notes: tuple[str, ...]
-    configurations: tuple[Configuration, ...]
-    best: tuple[Configuration, ...]
+    configurations: tuple[ComparedConfiguration, ...]
+    best: tuple[ComparedConfiguration, ...]
 
 
 def compare(sides: Sequence[Side], allowed: Collection[str] = ()) -> Comparison:
@@ -167,7 +167,7 @@ def _partners(anchor: Side, side: Side, dropped: Collection[str]) -> dict[CurveK
     return partners
 
 
-def _configurations(sides: Sequence[Side], matches: Sequence[Match]) -> Iterator[Configuration]:
+def _configurations(sides: Sequence[Side], matches: Sequence[Match]) -> Iterator[ComparedConfiguration]:
     """Return the configurations that are in two sides at least."""
     for match in matches:
         curves = {name: _by_name(sides, name).curves[key] for name, key in match.items()}
@@ -175,17 +175,17 @@ def _configurations(sides: Sequence[Side], matches: Sequence[Match]) -> Iterator
             results = {name: curve[n] for name, curve in curves.items() if n in curve}
             if len(results) > 1:
                 common = _common(sides, {name: match[name] for name in results})
-                yield Configuration(match, common, n, results)
+                yield ComparedConfiguration(match, common, n, results)
 
 
-def _at_best(sides: Sequence[Side], match: Match) -> Configuration:
+def _at_best(sides: Sequence[Side], match: Match) -> ComparedConfiguration:
     """Each side at its best N."""
     results = {}
     for name, key in match.items():
         side = _by_name(sides, name)
         if (n := side.saturation(key).best_n) is not None:
             results[name] = side.curves[key][n]
-    return Configuration(match, _common(sides, match), None, results)
+    return ComparedConfiguration(match, _common(sides, match), None, results)
 
 
 def _by_name(sides: Iterable[Side], name: str) -> Side:
@@ -221,7 +221,7 @@ def _curve_differences(sides: Sequence[Side], matches: Sequence[Match]) -> list[
     return _merged([one for one in every if len(one.holders) > 1])
 
 
-def _named(sides: Sequence[Side], configuration: Configuration) -> Named:
+def _named(sides: Sequence[Side], configuration: ComparedConfiguration) -> Named:
     """Return the records behind a configuration, each with its study's name."""
     return [
         (side.name, record)
@@ -249,7 +249,7 @@ def _merged(differing: Sequence[Difference]) -> list[Difference]:
 # ------------------------------------------------------------------------------------------------ notes
 
 
-def _spoils(sides: Sequence[Side], found: Sequence[Configuration], recorded: Sequence[Named]) -> Iterator[str]:
+def _spoils(sides: Sequence[Side], found: Sequence[ComparedConfiguration], recorded: Sequence[Named]) -> Iterator[str]:
     """Say what weakens the figures: other sizes of samples, disturbances, machines set up otherwise, what is silent."""
     yield from _sizes(found)
     yield from dict.fromkeys(note for side in sides for note in side.notes)
@@ -264,7 +264,7 @@ def _spoils(sides: Sequence[Side], found: Sequence[Configuration], recorded: Seq
         yield from dict.fromkeys(doubt for named in recorded for doubt in doubts(named))
 
 
-def _sizes(found: Sequence[Configuration]) -> Iterator[str]:
+def _sizes(found: Sequence[ComparedConfiguration]) -> Iterator[str]:
     """Say which samples are of another size than those of sides that they are held against, by pipeline."""
     unlike: dict[str, dict[str, float | None]] = {}
     for one in found:
@@ -285,7 +285,7 @@ def _threads(side: Side) -> str:
 
 
 def _notes(
-    sides: Sequence[Side], configurations: Sequence[Configuration], differing: Sequence[Difference]
+    sides: Sequence[Side], configurations: Sequence[ComparedConfiguration], differing: Sequence[Difference]
 ) -> Iterator[str]:
     """Say whose ratios are paired, whether outputs are equal, and what one side alone has."""
     yield from _pairs(configurations)
@@ -303,7 +303,7 @@ def _notes(
                 yield f"only in {side.name}: {_curve(key, alone)}"
 
 
-def _pairs(configurations: Sequence[Configuration]) -> Iterator[str]:
+def _pairs(configurations: Sequence[ComparedConfiguration]) -> Iterator[str]:
     """Say whose ratios are paired."""
     paired: dict[str, dict[str, None]] = {}
     for one in configurations:

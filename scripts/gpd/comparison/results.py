@@ -17,13 +17,13 @@ from gpd.statistics.known import mean
 from gpd.statistics.saturation import Observation, Saturation, find_saturation
 from gpd.tables.collect import Tables
 from gpd.tables.columns import ConfigurationRow
+from gpd.tables.over_repeats import A_GIGABASE
 from gpd.text.formats import some
 
 SECONDS_PER_HOUR = 3600
 PUBLISHED_AS = CurveKey(GERMLINE.name, INDEPENDENT, "none")  # N whole pipelines side by side
 MOST_NAMED = 4  # runs that did not end
 ELAPSED, SUMMED = "elapsed_h", "summed_h"
-A_GIGABASE = {clock: f"{clock}_per_gigabase" for clock in (ELAPSED, SUMMED)}  # of the samples that succeeded
 Draw = tuple[int, tuple[str, ...]]  # a repeat and its samples, by what was read of them
 SAME_SIZE = 0.05  # by how much more gigabases a sample may have where figures a sample are held against each other
 
@@ -135,7 +135,7 @@ class Side:
 
     @property
     def processors(self) -> tuple[str, ...]:
-        """Its SKUs; where none is known, as on a virtual machine, what the processors call themselves."""
+        """Its SKUs; without one, as on a virtual machine, what the processors call themselves."""
         return self.skus or _distinct(record.host and record.host.cpu_model for record in self.records)
 
     def saturation(self, key: CurveKey) -> Saturation:
@@ -156,8 +156,8 @@ def study_side(name: str, tables: Tables, curves: Collection[CurveKey], study: s
     for row in sorted(tables.configurations, key=lambda row: row.n):
         if row.curve_key in results:
             place = row.curve_key, row.n
-            known = _results(row, estimates[place], values[place], _gigabases(tables, row))
-            results[row.curve_key][row.n] = _with_a_core(known, cores)
+            own = Results(row.repeats, row.observation, _gigabases(tables, row), estimates[place], values[place])
+            results[row.curve_key][row.n] = _with_a_core(own, cores)
     records = tuple(record for record in tables.records if record.spec.curve_key in curves)
     unfinished = some(tables.unfinished, MOST_NAMED)
     return Side(
@@ -220,16 +220,6 @@ def _gigabases(tables: Tables, of: ConfigurationRow) -> float | None:
     """What a sample of a configuration has, on average."""
     own = (one for one in tables.samples if one.counted and (one.curve_key, one.n) == (of.curve_key, of.n))
     return mean(sample.gigabases for sample in own)
-
-
-def _results(
-    of: ConfigurationRow, estimates: Mapping[Metric, Estimate], values: Values, gigabases: float | None
-) -> Results:
-    """The figures of the table `summary`, and hours a gigabase of each step, which it does not have."""
-    derived = {
-        metric: estimate(known.values()) for metric, known in values.items() if metric.column in A_GIGABASE.values()
-    }
-    return Results(of.repeats, of.observation, gigabases, {**estimates, **derived}, values)
 
 
 def _with_a_core(results: Results, cores: Collection[int]) -> Results:

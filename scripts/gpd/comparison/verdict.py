@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import isclose
 
 from gpd.comparison.comparability import curve_name
-from gpd.comparison.compare import Comparison, Configuration
+from gpd.comparison.compare import ComparedConfiguration, Comparison
 from gpd.comparison.results import A_CORE, A_GIGABASE, ELAPSED, GENOMES, GIGABASES, MEASURED, SUMMED, Metric, same_size
 from gpd.pipelines import PIPELINES
 from gpd.statistics.estimates import Estimate
@@ -23,7 +23,7 @@ def verdict(compared: Comparison) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def _of_curve(best: Configuration, configurations: Sequence[Configuration]) -> Iterator[str]:
+def _of_curve(best: ComparedConfiguration, configurations: Sequence[ComparedConfiguration]) -> Iterator[str]:
     """`configurations` are those of the curve at each N that two sides have."""
     alone: dict[str, None] = {}
     for name in dict.fromkeys(name for one in (best, *configurations) for name in one.results):
@@ -39,7 +39,7 @@ def _of_curve(best: Configuration, configurations: Sequence[Configuration]) -> I
         yield f"{some(others, MOST_NAMED)} {have} no ratio to {first}: {_why(best, configurations, first, others)}"
 
 
-def _sentence(name: str, stands: Configuration, common: Sequence[Configuration]) -> str:
+def _sentence(name: str, stands: ComparedConfiguration, common: Sequence[ComparedConfiguration]) -> str:
     """How many times its reference's figure a day a side has, and in which steps they are equal within error."""
     first = stands.reference(name) or ""
     sized = same_size(stands.results[first], stands.results[name])
@@ -57,7 +57,7 @@ def _sentence(name: str, stands: Configuration, common: Sequence[Configuration])
     return "; ".join(filter(None, (line, *(_steps(name, one, numbers[0] == one.n) for one in at_one_n))))
 
 
-def _a_core(name: str, stands: Configuration, ratio: Estimate) -> str:
+def _a_core(name: str, stands: ComparedConfiguration, ratio: Estimate) -> str:
     """The ratio per core, where it is another."""
     a_core = stands.ratio(name, A_CORE)
     if a_core is None or a_core.value is None or ratio.value is None or isclose(a_core.value, ratio.value):
@@ -65,7 +65,7 @@ def _a_core(name: str, stands: Configuration, ratio: Estimate) -> str:
     return f" ({number(a_core.value)} times per core)"
 
 
-def _steps(name: str, at: Configuration, is_named: bool) -> str:
+def _steps(name: str, at: ComparedConfiguration, is_named: bool) -> str:
     """The steps that take as long on both; nothing where none has an interval."""
     first = at.reference(name) or ""
     a_gigabase = not same_size(at.results[first], at.results[name])
@@ -93,7 +93,9 @@ def _times(ratio: Estimate) -> str:
     return f"{number(ratio.value)} ({number(ratio.low)} to {number(ratio.high)})"
 
 
-def _why(best: Configuration, configurations: Iterable[Configuration], first: str, others: Sequence[str]) -> str:
+def _why(
+    best: ComparedConfiguration, configurations: Iterable[ComparedConfiguration], first: str, others: Sequence[str]
+) -> str:
     """Why these sides have no ratio to the first."""
     results = {name: own for one in (*configurations, best) for name, own in one.results.items()}
     kinds = {results[name].kind for name in others if name in results}

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from gpd.delivery.methods import read_tools
-from gpd.machines import tools
+from gpd.machines import tool_checks
 from gpd.paths import ROOT
 
 ENVIRONMENTS = ROOT / "envs"
@@ -23,14 +23,14 @@ def versions(config: Mapping[str, Any]) -> dict[str, str | None]:
         f"{config['pipeline']}-{config['aligner']}",
     ]
     names += [f"{config['pipeline']}-gatk3"] if "gatk3" in (config["gatk"], config["realigner"]) else []
-    table = tools.read_table()
-    needed = {tool.command: tool for name in names for tool in tools.needed(table, name)}
-    by_conda = bool(tools.conda_options(config["pipeline"]))
+    table = tool_checks.read_table()
+    needed = {tool.command: tool for name in names for tool in tool_checks.needed(table, name)}
+    by_conda = bool(tool_checks.conda_options(config["pipeline"]))
     packages = {command: tool.package for command, tool in read_tools().items()}
     found = {
         command: pinned(tool.conda, packages.get(command, command))
         if by_conda and tool.conda
-        else tools.examine(tool).version or None
+        else tool_checks.examine(tool).version or None
         for command, tool in needed.items()
     }
     return {"gpd": version("gpd"), **found}

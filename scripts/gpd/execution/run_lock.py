@@ -1,6 +1,6 @@
-"""Who is at work in a folder: a lock that ends with its holder, and the files that Snakemake leaves as its locks.
+"""Which run is at work in a folder: a lock that ends with its holder, and the files that Snakemake leaves as its locks.
 
-Snakemake's locks are files that name neither who made them nor whether that process lives: a killed run leaves them.
+Snakemake's locks are files that do not name the process that made them: a killed run leaves them.
 Ours is the kernel's, on a file whose descriptor Snakemake inherits: it is free when gpd and its Snakemake are gone,
 however they went. Its holder writes its name into that file, and takes it out when Snakemake's locks are gone, too. So
 where the lock is free and names a process of this machine, Snakemake's locks are those of a `gpd run` that was killed.
@@ -150,7 +150,7 @@ def _remove(directory: Path, unlock: str, killed: bool) -> None:
     since = f"{datetime.fromtimestamp(min(path.stat().st_mtime for path in locks)):{CLOCK}}"
     pids = [
         str(process.pid)  # our own processes of Snakemake, which changes to the folder that it runs in
-        for process in psutil.process_iter(["cmdline", "cwd"])  # None is what may not be read
+        for process in psutil.process_iter(["cmdline", "cwd"])  # None: it may not be read
         if process.info["cwd"] == str(directory) and "snakemake" in map(os.path.basename, process.info["cmdline"] or ())
     ]
     if pids:

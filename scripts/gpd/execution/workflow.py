@@ -83,7 +83,7 @@ def command(
         *(["--workflow-profile", str(profile)] if profile else []),
         *(["--configfile", *map(str, configfiles)] if configfiles else []),
         *options,
-        *(["--cores", str(cores)] if cores else []),  # before `extra`: a target that follows is none of its values
+        *(["--cores", str(cores)] if cores else []),  # before `extra`: else a target that follows would be its value
         *extra,
     ]
 
@@ -198,7 +198,7 @@ def run(
         try:
             printed = follow(_copied(chain(process.stdout or (), why), copy, log), progress, changed)
         except BaseException:
-            process.kill()  # it would wait for who reads what it says, and we for it
+            process.kill()  # it would wait for its output to be read, and we for its end
             raise
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and the kernel still has its times
         times = psutil.Process(process.pid).cpu_times()

@@ -18,7 +18,7 @@ from gpd.files import write_text
 from gpd.lab.digests import sampled_digest
 from gpd.lab.pool import Source
 from gpd.lab.sheets import Sheet, SheetError, read_sheet
-from gpd.lab.study import StudyError
+from gpd.lab.study_runs import StudyError
 from gpd.records.ledger import Attempt
 from gpd.records.run import JobNames
 from gpd.records.study import Pool
@@ -125,7 +125,7 @@ class AnyWorkflow(Source):
         for each in attempts:
             if (named := each.wildcards.get(self.pool.wildcard)) in others:
                 raise GpdError(
-                    f"{folder}: {each.rule} ran for {named}, which is none of the run's samples: the workflow does not "
+                    f"{folder}: {each.rule} ran for {named}, which is no sample of the run: the workflow does not "
                     f"read {self.pool.samples} in the folder that it runs in"
                 )
 

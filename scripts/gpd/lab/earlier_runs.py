@@ -3,15 +3,15 @@
 import re
 from dataclasses import fields
 
-from gpd.lab import single_run, study
-from gpd.lab.study import StudyError
+from gpd.lab import single_run, study_runs
+from gpd.lab.study_runs import StudyError
 from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.records.run import RunRecord, Settings
 from gpd.records.run_spec import RunSpec
 
 WARM_UP = re.compile(r"-warmup(\d+)")  # in the name of a run
 
-# of a record's settings, with the words for them: what has to be the same in all runs of a study
+# of a record's settings, with the words for them: those that must be the same in all runs of a study
 MADE_WITH = {
     "config_digest": "configuration",
     "reference_digest": "reference",
@@ -80,11 +80,11 @@ def _run_now(plan: StudyPlan, before: RunSpec) -> RunSpec | None:
     if source is None or (before.n > len(pool) and before.stream is None):
         return None
     if before.stream:
-        return study.stream(plan.study, before.curve_key, before.n, pool, plan.cores)
+        return study_runs.stream(plan.study, before.curve_key, before.n, pool, plan.cores)
     if before.alone:
-        return study.alone(plan.study, before.curve_key, before.samples[0], plan.cores)
+        return study_runs.alone(plan.study, before.curve_key, before.samples[0], plan.cores)
     if before.seeking:
-        return study.seek(plan.study, before.curve_key, before.n, pool, plan.cores)
+        return study_runs.seek(plan.study, before.curve_key, before.n, pool, plan.cores)
     numbered = WARM_UP.search(before.name)
     warm_up = int(numbered[1]) if numbered else 0
-    return study.spec(plan.study, before.curve_key, before.n, before.repeat, pool, plan.cores, warm_up)
+    return study_runs.spec(plan.study, before.curve_key, before.n, before.repeat, pool, plan.cores, warm_up)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpd.lab import pool_files, study
-from gpd.lab.study import StudyError
+from gpd.lab import pool_files, study_runs
+from gpd.lab.study_runs import StudyError
 from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED
 from gpd.records.run_spec import PipelineName, RunSpec
@@ -56,7 +56,7 @@ def alone(state: StudyState, pipeline: PipelineName) -> Iterator[RunSpec]:
         suspects = [row.sample for row in rows if row.fault is None and row.cause not in UNREACHED]
         for sample in suspects:
             if sample not in ran_alone:
-                yield study.alone(plan.study, before.curve_key, sample, plan.cores)
+                yield study_runs.alone(plan.study, before.curve_key, sample, plan.cores)
 
 
 def _is_wanted(plan: StudyPlan, before: RunSpec) -> bool:
@@ -64,7 +64,7 @@ def _is_wanted(plan: StudyPlan, before: RunSpec) -> bool:
     settings, line = plan.study, before.curve_key
     counts = settings.concurrent_samples or (before.n,)
     return (
-        line in study.curves(settings, line.pipeline)
+        line in study_runs.curves(settings, line.pipeline)
         and before.n in counts
         and not (before.seeking and settings.concurrent_samples)
         and (before.warm_up or before.repeat <= repeats.rule(settings).limit)

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from gpd.files import replace
-from gpd.machines import host
-from gpd.node.measure import default_folder
+from gpd.machines import this_host
+from gpd.node.node_measuring import default_folder
 from gpd.records.host import IDENTITY, TRAITS, Host
 from gpd.records.node import FILE, NodeRecordError, read_node
 from gpd.text.formats import listed
@@ -33,7 +33,7 @@ def take(study: Path) -> str:
         record = read_node(path)
     except (NodeRecordError, OSError) as error:
         return str(error)
-    here = host.look({}, window_s=0)
+    here = this_host.look({}, window_s=0)
     if others := _differing(LASTING, record.host, here):
         return f"{path}: of another machine, by its {listed(others)}, so not taken: {REMEDY}"
     study.mkdir(parents=True, exist_ok=True)

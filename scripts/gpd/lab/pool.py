@@ -12,7 +12,7 @@ import yaml
 from gpd.execution import configuration, workflow
 from gpd.execution.configuration import ConfigurationError, Row
 from gpd.files import write_text
-from gpd.lab.study import StudyError
+from gpd.lab.study_runs import StudyError
 from gpd.paths import ROOT
 from gpd.pipelines import PIPELINES
 from gpd.records.run import JobNames
@@ -142,7 +142,7 @@ def read_pool(pipeline: str, pool: Pool) -> Source:
 
 
 def read_source(directory: Path, config: Path, pipeline: str | None = None) -> Source:
-    """The same of a configuration, as seen from `directory`; its pipeline is its own if none is named.
+    """The same of a configuration, as seen from `directory`; its pipeline is its own unless one is named.
 
     Raises StudyError, OSError.
     """

@@ -28,7 +28,7 @@ from gpd.execution import interruption
 from gpd.lab import digests
 from gpd.lab.pool import READS as ROLES
 from gpd.lab.pool import Source
-from gpd.lab.study import StudyError, copied
+from gpd.lab.study_runs import StudyError, copied
 from gpd.records.study import Study
 from gpd.text.formats import in_gigabytes
 

@@ -13,7 +13,7 @@ from typing import Any
 from gpd.lab import digests
 from gpd.lab.any_workflow import AnyWorkflow
 from gpd.lab.pool import Source, settings_without_paths
-from gpd.machines import tools
+from gpd.machines import tool_checks
 from gpd.paths import PINNED, ROOT
 from gpd.pipelines import GERMLINE
 from gpd.processes import ProcessError, output_of
@@ -82,9 +82,9 @@ def variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 def tool_versions(*pipelines: str) -> dict[str, str | None]:
     """The version that each tool of pipelines, such as germline-bwa-mem2, says it has; None where it is not here."""
-    table = tools.read_table()
-    needed = dict.fromkeys(tool for pipeline in pipelines for tool in tools.needed(table, pipeline))
-    found = {tool.command: tools.examine(tool).version or None for tool in needed}
+    table = tool_checks.read_table()
+    needed = dict.fromkeys(tool for pipeline in pipelines for tool in tool_checks.needed(table, pipeline))
+    found = {tool.command: tool_checks.examine(tool).version or None for tool in needed}
     return found | {"java": _java()} if "gatk" in found else found
 
 

@@ -12,7 +12,7 @@ from gpd.lab import earlier_runs, failed_samples, pool_files, preparation, prove
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import REFERENCE, Changed, Setup, StudyRunError
 from gpd.lab.study_state import StudyPlan, StudyState
-from gpd.machines import launcher, tools
+from gpd.machines import launcher, tool_checks
 from gpd.records.run import Settings
 from gpd.records.run_spec import PipelineName, RunSpec
 from gpd.records.study import DESIGN, FILE, StudyRecord
@@ -128,7 +128,7 @@ def check(sources: Iterable[Source]) -> None:
 
 def _setup(plan: StudyPlan, source: Source, lock: int) -> Setup:
     folder = plan.study.folder.resolve()
-    from_conda = tools.conda_options(source.config["pipeline"]) if source.ours else []
+    from_conda = tool_checks.conda_options(source.config["pipeline"]) if source.ours else []
     prefix = ("--conda-prefix", str(folder / "conda")) if from_conda or not source.ours else ()
     return Setup(
         folder=folder,

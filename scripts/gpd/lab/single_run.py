@@ -15,8 +15,8 @@ from typing import Any
 
 from gpd.execution import workflow
 from gpd.files import open_plain, write_text
-from gpd.lab import disk, page_cache, provenance
-from gpd.lab.batch import BatchWorkload
+from gpd.lab import disk_room, page_cache, provenance
+from gpd.lab.batch_workload import BatchWorkload
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import (
     ENVIRONMENT,
@@ -33,8 +33,8 @@ from gpd.lab.snakemake_process import (
     remove_results,
     starter,
 )
-from gpd.lab.stream import StreamWorkload
-from gpd.machines import counters, host, launcher, rapl
+from gpd.lab.stream_workload import StreamWorkload
+from gpd.machines import counters, launcher, rapl, this_host
 from gpd.machines.topology import Policy
 from gpd.records.binding import Binding, is_unbound
 from gpd.records.host import Host, machine_differences
@@ -75,7 +75,7 @@ def run(spec: RunSpec, setup: Setup, changed: Changed) -> None:
         page_cache.write_back([setup.folder, scratch])
         cached = _set_cache(spec, setup)
         workload.find_room(scratch)
-        node = host.look({"work": folder, "temp": scratch})
+        node = this_host.look({"work": folder, "temp": scratch})
         _refuse_other_machine(setup.folder, node)
         cpus = usable_cpus(spec)
         start = starter(spec, setup, workload.share, _environment(spec, setup, run_id, scratch), cpus, changed)
@@ -115,7 +115,7 @@ def _measured(
 ) -> tuple[Sequence[EndedProcess], dict[str, Any]]:
     """Run the processes of a run; what was measured meanwhile, as its record has it."""
     began, begin = time.monotonic(), datetime.now(UTC)
-    with disk.watch(folders) as peak, rapl.watch() as energy, counters.watch() as watched:
+    with disk_room.watch(folders) as peak, rapl.watch() as energy, counters.watch() as watched:
         ended = workload.run(start)
         wall_s, end = time.monotonic() - began, datetime.now(UTC)
     cpu_s = round(sum(each.finished.cpu.own_s + each.finished.cpu.below_s for each in ended), 2)
@@ -238,7 +238,7 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
 
 
 def usable_cpus(spec: RunSpec) -> frozenset[int]:
-    """The CPUs that jobs of a run may use: where none are allocated and SMT is off, the first thread of each core."""
+    """The CPUs that jobs of a run may use: without allocations and with SMT off, the first thread of each core."""
     binding, every = Binding.parse(spec.binding), frozenset(os.sched_getaffinity(0))
     if binding.smt is not False or not binding.unbound:
         return every

@@ -12,7 +12,7 @@ import yaml
 from gpd.errors import GpdError
 from gpd.execution import workflow
 from gpd.files import write_text
-from gpd.lab import digests, disk
+from gpd.lab import digests, disk_room
 from gpd.lab.any_workflow import AnyWorkflow
 from gpd.lab.pool import REFERENCE as REFERENCE
 from gpd.lab.pool import Source
@@ -73,7 +73,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Process:
+class PlannedProcess:
     """A Snakemake process of a run: its folder, and the samples that it takes through the pipeline."""
 
     folder: Path
@@ -81,7 +81,7 @@ class Process:
 
 
 @dataclass(frozen=True)
-class EndedProcess(Process):
+class EndedProcess(PlannedProcess):
     """One that has ended, with the attempts at its jobs; in a stream with its way through that. `idle`: no job ran."""
 
     finished: workflow.Finished
@@ -99,7 +99,7 @@ class Left:
     mib: float | None
 
 
-Start = Callable[[Process], EndedProcess]
+Start = Callable[[PlannedProcess], EndedProcess]
 
 
 class Workload(Protocol):
@@ -125,7 +125,7 @@ class Workload(Protocol):
         ...
 
 
-def set_up(process: Process, spec: RunSpec, setup: Setup) -> None:
+def set_up(process: PlannedProcess, spec: RunSpec, setup: Setup) -> None:
     """Lay out one run: configuration, tables, profile, and links to what is made already.
 
     That is the reference; of a step all that rules before it have made. A rule's name is its output folder, so that
@@ -187,7 +187,7 @@ def starter(
     def attempts_in(folder: Path) -> tuple[Attempt, ...]:
         return tuple(one for one in read_ledger(folder / LEDGER) if one.run == environment["GPD_RUN"])
 
-    def start(process: Process) -> EndedProcess:
+    def start(process: PlannedProcess) -> EndedProcess:
         folder, name = process.folder, process.folder.name if process.folder.name != spec.name else ""
         report, profile, before = partial(changed, name), process.folder / "profile", len(attempts_in(folder))
         finished = snakemake(own, folder, share.cores, profile, share.targets, options, environment, report, cpus)
@@ -233,7 +233,7 @@ def left(process: EndedProcess, setup: Setup, inputs: Mapping[str, InputRecord])
         return Left(inputs, (), None)
     read = dict(_inputs(process, setup, inputs)) if inputs else {}
     made = tuple(_outputs(process, setup.pipeline)) if inputs else ()
-    return Left(read, made, disk.used_mib(process.folder / RESULTS))
+    return Left(read, made, disk_room.used_mib(process.folder / RESULTS))
 
 
 def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], folder: Path) -> None:
@@ -243,7 +243,9 @@ def refuse_failed(finished: workflow.Finished, attempts: Iterable[Attempt], fold
         raise StudyRunError("\n".join(lines) or finished.reason)
 
 
-def _inputs(process: Process, setup: Setup, inputs: Mapping[str, InputRecord]) -> Iterator[tuple[str, InputRecord]]:
+def _inputs(
+    process: PlannedProcess, setup: Setup, inputs: Mapping[str, InputRecord]
+) -> Iterator[tuple[str, InputRecord]]:
     """What was read of each sample, with reads and bases, and how they mapped, as far as it went."""
     for sample in process.samples:
         yield sample, replace(inputs[sample], **digests.read_counts(setup.pipeline, process.folder / RESULTS, sample))

@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 import msgspec
 import yaml
 
-from gpd.lab.study import StudyError
+from gpd.lab.study_runs import StudyError
 from gpd.pipelines import PIPELINES
 from gpd.records.binding import Binding
 from gpd.records.study import OF_OURS, PROFILES, Pool, Study, Subsample

@@ -7,16 +7,16 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from gpd.execution import workflow
-from gpd.lab import any_workflow, earlier_runs, study
+from gpd.lab import any_workflow, earlier_runs, study_runs
 from gpd.lab.pool import Source, longest_name, read_pool
-from gpd.lab.study import Sample, StudyError
 from gpd.lab.study_file import read_study
+from gpd.lab.study_runs import Sample, StudyError
 from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.machines import launcher
 from gpd.records.binding import Binding
 from gpd.records.run_spec import INDEPENDENT, SHARED, STREAM, PipelineName
 from gpd.records.study import SECONDS, Study
-from gpd.statistics.stream import LEAST_BATCHES, LEAST_ENDS
+from gpd.statistics.stream_rate import LEAST_BATCHES, LEAST_ENDS
 from gpd.text.formats import number
 
 
@@ -96,7 +96,7 @@ def _faults(settings: Study, sources: Mapping[PipelineName, Source]) -> Iterator
     yield from _faults_of_threads(settings, sources)
     yield from _faults_of_streams(settings)
     for pipeline, source in sources.items():
-        pool = study.with_copies(source.members, settings.copies)
+        pool = study_runs.with_copies(source.members, settings.copies)
         yield from _faults_of_numbers(settings, pipeline, pool)
         yield from _faults_of_copies(pipeline, source, [sample.name for sample in pool])
         yield from _faults_of_conditions(settings, pipeline, source)
@@ -164,7 +164,7 @@ def _faults_of_conditions(settings: Study, pipeline: PipelineName, source: Sourc
 
 def _faults_of_names(settings: Study, pipeline: PipelineName, source: Source) -> Iterator[str]:
     """Lines about names that have no room for the number that mode stream adds."""
-    longest = longest_name() - len(study.copy_name("", 10**study.MOST_DIGITS - 1))
+    longest = longest_name() - len(study_runs.copy_name("", 10**study_runs.MOST_DIGITS - 1))
     if settings.streams and (long := [member.name for member in source.members if len(member.name) > longest]):
         yield (
             f"pipelines.{pipeline}: {long[0]}: a name of {len(long[0])} characters: mode stream adds a number to "

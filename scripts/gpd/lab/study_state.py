@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gpd.lab import pool_files, study
+from gpd.lab import pool_files, study_runs
 from gpd.lab.pool import Source
 from gpd.lab.pool_files import MadeFile
-from gpd.lab.study import Sample
+from gpd.lab.study_runs import Sample
 from gpd.records.run import RunRecord, read_run
 from gpd.records.run_spec import PipelineName, RunSpec
 from gpd.records.study import AUTO, Study
@@ -54,7 +54,9 @@ class StudyPlan:
     @cached_property
     def pools(self) -> dict[PipelineName, list[Sample]]:
         """The samples that runs draw from, copies among them."""
-        return {name: study.with_copies(source.members, self.study.copies) for name, source in self.sources.items()}
+        return {
+            name: study_runs.with_copies(source.members, self.study.copies) for name, source in self.sources.items()
+        }
 
     @property
     def made_files(self) -> list[MadeFile]:
@@ -130,13 +132,13 @@ class StudyState:
         rows = tables.configurations if tables else ()
         seen = {(row.curve_key, row.n): row for row in rows}
         if settings.concurrent_samples:
-            yield from study.grid(settings, plan.pools, plan.cores, seen)
+            yield from study_runs.planned(settings, plan.pools, plan.cores, seen)
             for name, pool in plan.pools.items():
-                yield from study.streams(settings, name, pool, plan.cores)
+                yield from study_runs.streams(settings, name, pool, plan.cores)
             return
         observed = search.observations(tables) if tables else {}
         for name, pool in plan.pools.items():
-            yield from study.search(settings, name, pool, plan.cores, observed, seen, guess)
+            yield from study_runs.search(settings, name, pool, plan.cores, observed, seen, guess)
 
     def _guess(self, spec: RunSpec) -> Observation | None:
         """What a run would come to that takes as long as those that have ended tell; None: none tells."""

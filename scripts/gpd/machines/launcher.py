@@ -18,7 +18,7 @@ LAUNCHER = PINNED / "launcher" / "__main__.py"
 @dataclass(frozen=True)
 class Limits:
     """What this process may use of the machine: `cpus` at once, memory, files, and processes and threads that may still
-    be started; None is a limit that is not set."""
+    be started; None: no limit is set."""
 
     cpus: int
     cpu_quota_cpus: float | None
@@ -30,7 +30,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Job:
+class OpenJob:
     """A job that is not over: its ledger's folder, and since when (s, Unix time) it waits for CPUs, or has them."""
 
     name: str
@@ -66,7 +66,7 @@ def throttling() -> tuple[int | None, float | None]:
     return periods, seconds
 
 
-def jobs() -> list[Job]:
+def jobs() -> list[OpenJob]:
     """The jobs of all of this user's runs on this machine that are not over. Raises GpdError.
 
     Jobs whose launchers were killed with them are recorded first.
@@ -74,12 +74,12 @@ def jobs() -> list[Job]:
     return read_jobs(_launcher("jobs"))
 
 
-def read_jobs(text: str) -> list[Job]:
+def read_jobs(text: str) -> list[OpenJob]:
     """Read what the launcher prints of jobs: a line of JSON each."""
     found = []
     for job in (json.loads(line) for line in text.split("\n") if line):
         name = " ".join([job["rule"], *job["wildcards"].values()])
-        found.append(Job(name, Path(job["ledger"]).parent, job["start"] is None, job["since"]))
+        found.append(OpenJob(name, Path(job["ledger"]).parent, job["start"] is None, job["since"]))
     return found
 
 

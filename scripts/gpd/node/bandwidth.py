@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gpd.errors import GpdError
-from gpd.node.plan import NodePlan, PlacePlan, RemotePlan
+from gpd.node.node_plan import NodePlan, PlacePlan, RemotePlan
 from gpd.processes import output_of
 from gpd.records.node import Bandwidth, Kernel, Place, Remote, Scope
 from gpd.text.cpu_lists import format_cpus
@@ -29,7 +29,7 @@ KB_PER_MIB = 1024**2 / 1000  # likwid-bench counts in thousands
 
 
 @dataclass(frozen=True)
-class Tool:
+class Likwid:
     """likwid-bench here: its version, its groups of CPUs by tag, its kernels, and how many arrays the triad has."""
 
     version: str
@@ -110,7 +110,7 @@ def place_command(place: PlacePlan, kernel: str, domains: Mapping[str, Sequence[
     return [TOOL, "-t", kernel, "-s", str(RUN_S), "-W", workgroup(tag, place)]
 
 
-def remote_command(remote: RemotePlan, tool: Tool) -> list[str]:
+def remote_command(remote: RemotePlan, tool: Likwid) -> list[str]:
     """All streams lie in the other node's memory, where a thread of that node touched them first."""
     memory = tag_of(remote.memory_cpus, tool.domains)
     group = workgroup(tag_of(remote.cpus, tool.domains), remote)
@@ -121,7 +121,7 @@ def remote_command(remote: RemotePlan, tool: Tool) -> list[str]:
 # ---- measuring -------------------------------------------------------------------------------------------------
 
 
-def find_tool(flags: Collection[str]) -> Tool:
+def find_tool(flags: Collection[str]) -> Likwid:
     """What likwid-bench can do on a CPU with these flags. Raises GpdError."""
     version = re.search(r"Version ([\d.]+)", output_of([TOOL, "-v"]))
     known = parse_kernels(output_of([TOOL, "-a"]))
@@ -129,10 +129,10 @@ def find_tool(flags: Collection[str]) -> Tool:
     streams = re.search(r"Number of streams: (\d+)", output_of([TOOL, "-l", kernels["triad"]]))
     if streams is None:
         raise GpdError(f"{TOOL} does not print the streams of {kernels['triad']}")
-    return Tool(version[1] if version else "", parse_domains(output_of([TOOL, "-p"])), kernels, int(streams[1]))
+    return Likwid(version[1] if version else "", parse_domains(output_of([TOOL, "-p"])), kernels, int(streams[1]))
 
 
-def measure(plan: NodePlan, tool: Tool, missing: dict[str, str], progress: Callable[[str], None]) -> Bandwidth:
+def measure(plan: NodePlan, tool: Likwid, missing: dict[str, str], progress: Callable[[str], None]) -> Bandwidth:
     """Measure what is planned, one repeat of everything after the other; what can't be goes to `missing`."""
     rates: dict[tuple, list[float]] = {}  # MB/s, by scope and kernel, or by two NUMA nodes
     ran_on: dict[Scope, str] = {}

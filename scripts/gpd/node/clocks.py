@@ -14,8 +14,8 @@ from typing import Literal
 
 from gpd.errors import GpdError
 from gpd.machines import rapl
-from gpd.node.bandwidth import TOOL, Tool, tag_of
-from gpd.records.node import Clock, Core
+from gpd.node.bandwidth import TOOL, Likwid, tag_of
+from gpd.records.node import BusyClock, Core
 
 LOAD = "peakflops"  # of likwid-bench: scalar arithmetic in the first cache, as most of what the pipelines' tools do
 LOAD_S = 2
@@ -36,7 +36,7 @@ def watts(
     return {name: round(microjoules / rapl.MICROJOULES / seconds, 2) for name, microjoules in amounts if microjoules}
 
 
-def measure(cores: Sequence[Core], tool: Tool, virtual: bool, missing: dict[str, str]) -> tuple[Clock, ...]:
+def measure(cores: Sequence[Core], tool: Likwid, virtual: bool, missing: dict[str, str]) -> tuple[BusyClock, ...]:
     """Both states; what is not known goes to `missing`, with the reason. `virtual`: this is a virtual machine."""
     every, firsts = frozenset(cpu for core in cores for cpu in core.cpus), [core.cpus[0] for core in cores]
     try:
@@ -65,7 +65,7 @@ def measure(cores: Sequence[Core], tool: Tool, virtual: bool, missing: dict[str,
     )
 
 
-def _watch(busy: Busy, cpus: Sequence[int], command: Sequence[str], counters: Sequence[rapl.Counter]) -> Clock:
+def _watch(busy: Busy, cpus: Sequence[int], command: Sequence[str], counters: Sequence[rapl.Counter]) -> BusyClock:
     files, mhz, quiet = frequency_files(cpus), list[float](), subprocess.DEVNULL
     with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as load:
         time.sleep(SETTLE_S)
@@ -77,7 +77,7 @@ def _watch(busy: Busy, cpus: Sequence[int], command: Sequence[str], counters: Se
         load.kill()
     spread = {"mhz": median(mhz), "low_mhz": min(mhz), "high_mhz": max(mhz)} if mhz else {}
     source = f"/sys: {files[0].name if files else 'none'}"
-    return Clock(busy=busy, source=source, load=f"{TOOL} {LOAD}, {LOAD_S} s", watts=drawn, **spread)
+    return BusyClock(busy=busy, source=source, load=f"{TOOL} {LOAD}, {LOAD_S} s", watts=drawn, **spread)
 
 
 def frequency_files(cpus: Iterable[int], root: Path = CPUFREQ) -> list[Path]:

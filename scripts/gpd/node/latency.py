@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from gpd.errors import GpdError
-from gpd.node.plan import SEED, NodePlan
+from gpd.node.node_plan import SEED, NodePlan
 from gpd.processes import output_of
 from gpd.records.node import Latency, Pair
 

@@ -47,7 +47,7 @@ def measure(turn, first: int, second: int, warm_up: int, samples: int, rounds: i
 def answer(turn, line: int, cpu: int, rounds: int, asks: int) -> None:
     """The other side: it ends when it has answered all, or with the process that asks."""
     ctypes.PyDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() == asks:  # who is dead already sends no signal
+    if os.getppid() == asks:  # a parent that died before sends no signal
         os.sched_setaffinity(0, {cpu})
         turn(line, 1, rounds)
     os._exit(0)

@@ -7,11 +7,11 @@ that is disclosed. `CHECKS` is the one list: what counts checks counts its entri
 
 from gpd.comparison import agreement
 from gpd.comparison.comparability import counted_records
-from gpd.packages import streams
+from gpd.packages import stream_checks
+from gpd.packages.check_verdicts import FAILS, MOST_SHOWN, UNKNOWN, Check, Found, Verdict, at, verdict
 from gpd.packages.circumstance_checks import ledgers, machine, one_machine, pinning, quiet, warm_up
 from gpd.packages.evidence import Evidence, Recomputed
 from gpd.packages.plan_checks import chosen, complete, duration, precision
-from gpd.packages.verdicts import FAILS, MOST_SHOWN, UNKNOWN, Check, Found, Verdict, at, verdict
 from gpd.pipelines import ALIKE, HUMAN_30X_GIGABASES, PIPELINES
 from gpd.statistics.known import mean
 from gpd.tables.columns import ConfigurationRow, SampleRow, StreamRow
@@ -75,7 +75,7 @@ def at_once(found: Recomputed) -> Found:
         if len(rows) != spec.n or ran != set(spec.samples):
             wrong.append(f"{says}, and {len(ran)} were run")
     if found.streams and not wrong:
-        wrong += [fault for record in found.streams for fault in streams.contradictions(record)]
+        wrong += [fault for record in found.streams for fault in stream_checks.contradictions(record)]
     copies = dict.fromkeys(of_copies(run.samples_per_genome) for run in found.tables.runs if run.samples_per_genome > 1)
     well = f"{counted(len(found.counted), 'run')}, each with as many samples at once as it says"
     return verdict(wrong, [well, *copies])

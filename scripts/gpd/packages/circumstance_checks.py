@@ -1,8 +1,8 @@
 """Checks of circumstances: CPUs that two jobs shared, what else was at work, page cache, pinning and machines."""
 
 from gpd.outcomes import steps_of
+from gpd.packages.check_verdicts import MOST_SHOWN, NO_PLAN, UNKNOWN, Found, verdict
 from gpd.packages.evidence import Recomputed
-from gpd.packages.verdicts import MOST_SHOWN, NO_PLAN, UNKNOWN, Found, verdict
 from gpd.records.binding import is_unbound
 from gpd.records.host import TRAITS, machine_differences
 from gpd.records.ledger_check import duplicates, overlaps

@@ -14,7 +14,7 @@ from gpd.packages.manifest import Manifest, differences
 from gpd.packages.pack import Package, as_files
 from gpd.records import ledger, study
 from gpd.records.ledger import Attempt
-from gpd.records.ledger_check import Place
+from gpd.records.ledger_check import LedgerLine
 from gpd.records.run import RunRecord
 from gpd.records.study import Start, StudyRecord
 from gpd.tables import collect
@@ -35,7 +35,7 @@ class Recomputed:
     tables: Tables
     differing: tuple[str, ...]
     not_held: tuple[str, ...]
-    lines: Mapping[str, tuple[tuple[Place, Attempt], ...]]
+    lines: Mapping[str, tuple[tuple[LedgerLine, Attempt], ...]]
     starts: tuple[Start, ...] | None
     versions: str = ""
 
@@ -52,7 +52,7 @@ class Recomputed:
     def streams(self) -> list[RunRecord]:
         return [record for record in self.tables.records if record.spec.stream]
 
-    def lines_of(self, record: RunRecord) -> list[tuple[Place, Attempt]]:
+    def lines_of(self, record: RunRecord) -> list[tuple[LedgerLine, Attempt]]:
         """What the ledgers hold of this run alone."""
         return [each for each in self.lines[record.spec.name] if record.run is None or each[1].run == record.run]
 
@@ -144,7 +144,7 @@ def _is_close(one: str, other: str) -> bool:
 
 
 def _not_held(name: str, stored: bytes | None, anew: bytes) -> Iterator[str]:
-    """Name the columns that one of two versions alone has: of the package, or of who checks it."""
+    """Name the columns that only one version has: the one that made the package, or the one that checks it."""
     if stored is not None and (alone := set(_rows(stored)[0]) ^ set(_rows(anew)[0])):
         yield f"{name}: not held, for columns of another version: {', '.join(sorted(alone))}"
 
@@ -153,11 +153,11 @@ def _rows(table: bytes) -> list[list[str]]:
     return [line.split("\t") for line in table.decode(errors="replace").removesuffix("\n").split("\n")]
 
 
-def _lines(folder: Path, record: RunRecord) -> tuple[tuple[Place, Attempt], ...]:
+def _lines(folder: Path, record: RunRecord) -> tuple[tuple[LedgerLine, Attempt], ...]:
     """What the ledgers of a run hold, each line with the place where it stands."""
     own = folder / record.spec.name
     return tuple(
-        (Place(path.relative_to(folder), number), attempt)
+        (LedgerLine(path.relative_to(folder), number), attempt)
         for process in record.processes
         for path in ledger.files(own / process.directory / "ledger.jsonl")
         for number, line in enumerate(ledger.read_lines(path), 1)

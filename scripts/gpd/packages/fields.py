@@ -22,7 +22,7 @@ DIGITS = 12  # of a digest
 NO_REASON = "the reason is not in a package"
 
 
-class Names:
+class NumberedNames:
     """Numbers in place of names of hosts and of folders, the same number wherever the same name stands."""
 
     def __init__(self) -> None:
@@ -59,10 +59,10 @@ class Names:
         return tuple(map(self._outgoing, value)) if isinstance(value, tuple) else value
 
 
-Change = Callable[[Names, str], Any]
+Change = Callable[[NumberedNames, str], Any]
 
 
-def _each(change: Change, names: Names, value: Any) -> Any:
+def _each(change: Change, names: NumberedNames, value: Any) -> Any:
     """Change a text, or those in a list or a mapping; a tuple keeps what is not None of it."""
     if isinstance(value, dict):
         return {key: change(names, entry) for key, entry in value.items()}
@@ -71,38 +71,38 @@ def _each(change: Change, names: Names, value: Any) -> Any:
     return None if value is None else change(names, value)
 
 
-def _nothing(_: Names, text: str) -> None:
+def _nothing(_: NumberedNames, text: str) -> None:
     return None
 
 
-def _option(_: Names, option: str) -> str | None:
+def _option(_: NumberedNames, option: str) -> str | None:
     """A mount option without a value: a value may name a server or a user."""
     return None if "=" in option else option
 
 
-def _device(_: Names, device: str) -> str | None:
+def _device(_: NumberedNames, device: str) -> str | None:
     """A device of this machine: that of a network has its server's name."""
     return None if any(mark in device for mark in "/:\\") else device
 
 
-def _variable(_: Names, value: str) -> str:
+def _variable(_: NumberedNames, value: str) -> str:
     """A variable's value: options and numbers as they are; what may hold a path or a name, as a digest."""
     return value if PLAIN.fullmatch(value) else f"sha256 {hashlib.sha256(value.encode()).hexdigest()[:DIGITS]}"
 
 
-def _reason(_: Names, reason: str) -> str:
+def _reason(_: NumberedNames, reason: str) -> str:
     return NO_REASON
 
 
 PATHS = "directory", "config", "profile", "workflow", "python", "samples", "sheets", "inputs", "target"
 # what goes out otherwise than it is; every other field of these types goes out as it is
 CHANGED: Mapping[type, Mapping[str, Change]] = {
-    Host: dict.fromkeys(("hostname", "node"), Names.host),
+    Host: dict.fromkeys(("hostname", "node"), NumberedNames.host),
     FileSystem: {"mount": _nothing, "device": _device, "options": _option},
-    Attempt: {"host": Names.host, "node": Names.host, "message": _nothing, "log": Names.path},
-    RunSpec: dict.fromkeys(("directory", "config", "profile"), Names.path),
-    Study: dict.fromkeys(("directory", "profiles"), Names.path),
-    Pool: dict.fromkeys(PATHS, Names.path),
+    Attempt: {"host": NumberedNames.host, "node": NumberedNames.host, "message": _nothing, "log": NumberedNames.path},
+    RunSpec: dict.fromkeys(("directory", "config", "profile"), NumberedNames.path),
+    Study: dict.fromkeys(("directory", "profiles"), NumberedNames.path),
+    Pool: dict.fromkeys(PATHS, NumberedNames.path),
     Settings: {"environment": _variable},
     NodeRecord: {"missing": _reason},
 }

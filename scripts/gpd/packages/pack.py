@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from gpd.packages import manifest as described
-from gpd.packages.fields import Names
+from gpd.packages.fields import NumberedNames
 from gpd.packages.manifest import TABLES, Manifest, PackageError
 from gpd.records import ledger, node, study
 from gpd.records.decoding import decode
@@ -55,7 +55,7 @@ def make(folder: Path) -> Package:
     if not specs:
         raise PackageError(f"{folder}: not a study: no run in it; name the folder of a study")
     torn: list[str] = []
-    members = dict(_of_study(folder, Names(), specs, torn))
+    members = dict(_of_study(folder, NumberedNames(), specs, torn))
     members |= tables_of(members)
     manifest = Manifest(
         gpd_version=version("gpd"),
@@ -104,7 +104,7 @@ def archive(members: Mapping[str, bytes]) -> bytes:
 # ---- what goes in --------------------------------------------------------------------------------------
 
 
-def _of_study(folder: Path, names: Names, specs: list[RunSpec], torn: list[str]) -> Iterator[tuple[str, bytes]]:
+def _of_study(folder: Path, names: NumberedNames, specs: list[RunSpec], torn: list[str]) -> Iterator[tuple[str, bytes]]:
     """The files that figures follow from, each by its name in the study's folder, as they go out."""
     if plan := study.read_study_record(folder):
         yield study.FILE, names.outgoing(plan).to_json().encode()
@@ -136,20 +136,20 @@ def _lines(path: Path, outgoing: Callable[[str], Any], torn: list[str]) -> bytes
 
 
 def _start(line: str) -> dict[str, Any]:
-    """Raises ValueError where the line is none of starts.jsonl."""
+    """Raises ValueError where the line does not belong into starts.jsonl."""
     start = decode(line, Start)
     moments = {study.BEGAN: start.began, study.ENDED: start.ended}
     return {"name": start.name, "run": start.run} | {key: at.isoformat() for key, at in moments.items() if at}
 
 
-def _attempt(line: str, names: Names) -> dict[str, Any]:
+def _attempt(line: str, names: NumberedNames) -> dict[str, Any]:
     """Raises ValueError where the line is no record of a job."""
     document = msgspec.to_builtins(names.outgoing(ledger.parse_attempt(line)))
     document.pop("owned_by", None)  # it is in no ledger
     return {"schema": ledger.SCHEMA_VERSION} | document
 
 
-def _renamed(path: Path, names: Names) -> Path:
+def _renamed(path: Path, names: NumberedNames) -> Path:
     """Where a ledger stands in a package; a node's own has the node's name in its own."""
     host = path.name.removeprefix(f"{ledger.STEM}.").removesuffix("jsonl").rstrip(".")
     return path.with_name(f"{ledger.STEM}.{names.host(host)}.jsonl") if host else path

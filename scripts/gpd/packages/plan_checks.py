@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpd.lab import study
-from gpd.lab.study import StudyError
+from gpd.lab import study_runs
+from gpd.lab.study_runs import StudyError
+from gpd.packages.check_verdicts import FAILS, NO_PLAN, UNKNOWN, Found, at, verdict
 from gpd.packages.evidence import Recomputed
-from gpd.packages.verdicts import FAILS, NO_PLAN, UNKNOWN, Found, at, verdict
 from gpd.records.run_spec import CurveKey, RunSpec
 from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
 from gpd.statistics.estimates import Estimate
@@ -41,7 +41,8 @@ def precision(found: Recomputed) -> Found:
 def _daily(row: ConfigurationRow | StreamRow) -> tuple[Estimate, str, bool]:
     """Genomes a day, over how many repeats, or batches of a stream's window, and whether these are enough."""
     if isinstance(row, ConfigurationRow):
-        return row.genomes_per_day, counted(row.repeats, "repeat"), row.repeats >= LEAST
+        made = f"{counted(row.repeats, 'repeat')} ({counted(row.nodes, 'node')}, {counted(row.sessions, 'session')})"
+        return row.genomes_per_day, made, row.repeats >= LEAST
     daily = Estimate(row.genomes_per_day, row.genomes_per_day_low, row.genomes_per_day_high, row.batches)
     return daily, f"{row.batches} batches of its window", True
 
@@ -98,9 +99,9 @@ def _not_copies(plan: StudyRecord) -> Iterator[str]:
     """Name the pools that are no copies of genomes, as many of each as the plan says."""
     for pipeline, pool in plan.pools.items():
         names = {sample.name for sample in pool}
-        genomes = [sample for sample in pool if study.copied(sample.name, 2) in names]
+        genomes = [sample for sample in pool if study_runs.copied(sample.name, 2) in names]
         copies = plan.study.copies
-        if copies > 1 and {sample.name for sample in study.with_copies(genomes, copies)} != names:
+        if copies > 1 and {sample.name for sample in study_runs.with_copies(genomes, copies)} != names:
             yield f"pool of {pipeline}: not each genome is there as {copies} samples"
 
 
@@ -108,13 +109,13 @@ def _planned(plan: StudyRecord, found: Recomputed) -> Iterator[RunSpec]:
     """The runs that a study is to have, by its plan and by what came of the first of them. Raises StudyError."""
     settings, seen = plan.study, {(row.curve_key, row.n): row for row in found.tables.configurations}
     if settings.concurrent_samples:
-        yield from study.grid(settings, plan.pools, plan.cores, seen)
+        yield from study_runs.planned(settings, plan.pools, plan.cores, seen)
         for pipeline in settings.pipelines:
-            yield from study.streams(settings, pipeline, plan.pools.get(pipeline, ()), plan.cores)
+            yield from study_runs.streams(settings, pipeline, plan.pools.get(pipeline, ()), plan.cores)
         return
     observed = search.observations(found.tables)
     for pipeline in settings.pipelines:
-        yield from study.search(settings, pipeline, plan.pools[pipeline], plan.cores, observed, seen)
+        yield from study_runs.search(settings, pipeline, plan.pools[pipeline], plan.cores, observed, seen)
 
 
 def _ended_by_budget(plan: StudyRecord, found: Recomputed, planned: Sequence[RunSpec], left: Sequence[RunSpec]) -> bool:

@@ -71,12 +71,12 @@ def laid_out(package: Package) -> Iterator[Path]:
         except GpdError as error:
             if str(folder) not in str(error):
                 raise
-            raise PackageError(str(error).replace(f"{folder}/", "")) from error  # where it lies says nothing to anybody
+            raise PackageError(str(error).replace(f"{folder}/", "")) from error  # the folder is temporary
 
 
 @contextmanager
 def studies() -> Iterator[Callable[[Path], Path]]:
-    """Give what gives the folder of a study: its own, or one that a package of it is laid out in until the end.
+    """Yield a function that maps a path to the folder of its study; packages are unpacked until the exit.
 
     Raises PackageError where a package is not what its manifest says.
     """

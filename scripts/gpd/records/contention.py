@@ -1,4 +1,4 @@
-"""From where on others count as CPU contention: beside a run, and before its start.
+"""The threshold from which other processes count as CPU contention: during a run, and before its start.
 
 Of a single job the launcher says it (launcher/measure.py), by another measure: its CPUs are few and
 its time is short, so that half a CPU second and a tenth of what it was allocated is the least that is no noise.

@@ -148,7 +148,7 @@ def parse_line(line: str) -> Any:
 
 
 def parse_attempt(line: str) -> Attempt:
-    """One line of the ledger, held against its types. Raises ValueError where it is none of this schema version."""
+    """One line of the ledger, held against its types. Raises ValueError where it does not fit this schema version."""
     record = parse_line(line)
     if not isinstance(record, dict) or record.get("schema") != SCHEMA_VERSION:
         raise ValueError(f"no record of schema version {SCHEMA_VERSION}")

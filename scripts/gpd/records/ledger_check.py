@@ -13,7 +13,7 @@ from gpd.text.cpu_lists import parse_cpus
 from gpd.text.formats import one_line
 
 
-class Place(NamedTuple):
+class LedgerLine(NamedTuple):
     """Where a record stands: a line of one of the ledger's files."""
 
     file: Path
@@ -23,7 +23,7 @@ class Place(NamedTuple):
         return f"{self.file} line {self.line}"
 
 
-Placed = Sequence[tuple[Place, Attempt]]
+Placed = Sequence[tuple[LedgerLine, Attempt]]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class Checked:
 
 def check(path: Path) -> Checked:
     """Hold every line against the types of a record, and the records against each other."""
-    lines = [(Place(file, number), line) for file in files(path) for number, line in enumerate(read_lines(file), 1)]
+    lines = [
+        (LedgerLine(file, number), line) for file in files(path) for number, line in enumerate(read_lines(file), 1)
+    ]
     problems, records = [], []
     for place, line in lines:
         try:
@@ -58,12 +60,12 @@ def duplicates(records: Placed) -> list[str]:
     return [f"{place}: the same attempt as {_beside(first, place)}" for first, place in found]
 
 
-def _beside(place: Place, known: Place) -> str:
+def _beside(place: LedgerLine, known: LedgerLine) -> str:
     """A place, without its file where that was just named."""
     return f"line {place.line}" if place.file == known.file else str(place)
 
 
-def _both(first: Place, second: Place) -> str:
+def _both(first: LedgerLine, second: LedgerLine) -> str:
     if first.file == second.file:
         return f"{first.file} lines {first.line} and {second.line}"
     return f"{first} and {second}"
@@ -79,7 +81,7 @@ def overlaps(records: Placed) -> list[str]:
     )
 
 
-def _held(records: Placed) -> Iterator[Held[tuple[Place, Attempt]]]:
+def _held(records: Placed) -> Iterator[Held[tuple[LedgerLine, Attempt]]]:
     for place, attempt in records:
         clock, span = span_of(attempt)
         if span:

@@ -176,7 +176,7 @@ def nearest(cores: Sequence[Core]) -> list[Level]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clock:
+class BusyClock:
     """What busy cores ran at, all of them or the first: median, least and greatest over cores and moments.
 
     `watts`: what the machine's own counters tell of packages and memory meanwhile.
@@ -255,7 +255,7 @@ class NodeRecord:
     cores: Annotated[tuple[Core, ...], Meta(max_length=MOST_CORES)] = ()
     bandwidth: Bandwidth | None = None
     latency: Latency | None = None
-    clocks: Annotated[tuple[Clock, ...], Meta(max_length=2)] = ()
+    clocks: Annotated[tuple[BusyClock, ...], Meta(max_length=2)] = ()
     test_bed: TestBed = field(default_factory=TestBed)
     disks: Annotated[Mapping[Text, Disk], Meta(max_length=8)] = field(default_factory=dict)
     missing: Annotated[Mapping[Text, Text], Meta(max_length=64)] = field(default_factory=dict)

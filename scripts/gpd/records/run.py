@@ -92,7 +92,7 @@ class OutputRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What has to be the same for two runs to be compared; None: not known.
+    """Settings that must be the same for two runs to be compared; None: not known.
 
     Digests: of the workflow's own files, of the tools' environments (envs/), of the configuration, of the reference.
     `preset` is the germline pipeline's, None: of another pipeline, or of a time when there was one.

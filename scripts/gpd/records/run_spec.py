@@ -1,4 +1,4 @@
-"""A run of a study: one configuration of its grid, run once. As run.json, and within run.json."""
+"""A run of a study: one configuration of its plan, run once. As spec.json, and within run.json."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -87,9 +87,9 @@ class StreamSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
-    """One configuration of the grid, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
+    """One configuration of the plan, run once: what it runs, on what. `repeat` counts from 1, and is 0 for a warm-up.
 
-    A run that runs a sample `alone`, to see whether it fails for its data, is no configuration of the grid; its repeat
+    A run that runs a sample `alone`, to see whether it fails for its data, is no configuration of the plan; its repeat
     is 0. One of a `seeking` run tells only which N to measure, and is in no figure; its repeat is 0, too. With `step`
     it runs that step alone. With `stream` it keeps `n` of its samples in flight, each as often as it is drawn.
     `fraction` of each sample's reads is read; each genome of the pool serves `samples_per_genome`, as copies of its

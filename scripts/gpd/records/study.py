@@ -202,7 +202,7 @@ def seconds(duration: str | None) -> float | None:
 class StudyRecord:
     """A study as it was when it was last begun; `cores` are the machine's.
 
-    `design`: by which rules its runs follow from what has ended; 1 are those of versions that did not say.
+    `design`: by which rules its runs follow from those that have ended; 1 are those of versions that did not say.
     """
 
     schema: Literal[1] = SCHEMA_VERSION

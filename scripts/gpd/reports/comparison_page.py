@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpd.comparison.comparability import curve_name
-from gpd.comparison.compare import Comparison, Configuration
-from gpd.comparison.grids import grids, most_compared
+from gpd.comparison.compare import ComparedConfiguration, Comparison
+from gpd.comparison.comparison_grids import grids, most_compared
 from gpd.comparison.results import (
     A_GIGABASE,
     ELAPSED,
@@ -19,7 +19,7 @@ from gpd.comparison.results import (
     steps_of,
 )
 from gpd.pipelines import PIPELINES
-from gpd.reports.figures import INTERVALS, WHISKERS, Curve, Stack, draw_curves, draw_stacks, known
+from gpd.reports.charts import INTERVALS, WHISKERS, Curve, Stack, draw_curves, draw_stacks, known
 from gpd.reports.grids import step_numbers
 from gpd.reports.page import Notice, Page, Section
 from gpd.reports.study_figures import ReportFigure
@@ -50,7 +50,7 @@ def comparison_page(
     )
 
 
-def _figures(compared: Comparison, best: Configuration, at: int) -> Iterator[ReportFigure]:
+def _figures(compared: Comparison, best: ComparedConfiguration, at: int) -> Iterator[ReportFigure]:
     """The curves of sides that have one, in genomes a day where samples are of one size, and else 30x equivalents."""
     pipeline = PIPELINES[best.common.pipeline]
     of = GENOMES if same_size(*best.results.values()) or not pipeline.genomes else HUMAN
@@ -73,7 +73,7 @@ def _curve(name: str, results: Mapping[int, Results], of: Metric) -> Curve:
     return Curve(name, known({n: own.estimate(of) for n, own in results.items()}))
 
 
-def _steps(sides: Sequence[Side], rows: Configuration, at: int) -> ReportFigure:
+def _steps(sides: Sequence[Side], rows: ComparedConfiguration, at: int) -> ReportFigure:
     """What each step took on each side, at the N that most have; published results have elapsed step times alone."""
     sides = sides[:MOST_SIDES]
     results = [rows.results[side.name] for side in sides]
@@ -84,7 +84,7 @@ def _steps(sides: Sequence[Side], rows: Configuration, at: int) -> ReportFigure:
     hours = [known({step: one.estimate(Metric(column, step)) for step in steps}) for one in results]
     stacks = [Stack(_label(side), own).times(SECONDS_PER_HOUR) for side, own in zip(sides, hours, strict=True)]
     if not any(stack.total for stack in stacks):
-        return ReportFigure("No figure of steps: how long they took is not known.")
+        return ReportFigure("No chart of steps: how long they took is not known.")
     of_what = " a gigabase" if a_gigabase else ""
     title = f"{CLOCKS[clock]}{of_what}, {curve_name(rows.common, rows.n)}"
     drawing = draw_stacks(f"steps-{at}", title, stacks, f"{{}}{of_what}", steps, x_label="side")

@@ -19,6 +19,7 @@ SECONDS_PER_HOUR = 3600
 WIDEST = 9  # columns that fit a printed page; past that a table goes on in another
 NOT_RUN = "not run"
 INTERVALS = "mean \u00b1 95% half-width over repeats"
+ERRORS = "mean \u00b1 95% half-width (standard error, se) over repeats"
 FEW = {  # repeats
     1: "one repeat, so no interval is known.",
     2: "hardly an interval: of two repeats it is 12.7 standard errors to each side.",
@@ -57,7 +58,7 @@ def all_curves(configurations: Iterable[ConfigurationRow | OfRun]) -> list[Curve
 
 
 def counted_in(table: Iterable[Counted]) -> list[Counted]:
-    """Return the rows that count: warm-ups, samples alone and draws that were made anew are in no statistics."""
+    """Return the rows that count: warm-ups, samples alone and runs of the search are in no statistics."""
     return [row for row in table if row.counted]
 
 
@@ -105,7 +106,7 @@ def step_grids(
     pages = _pages(own, widest)
     return [
         Grid(
-            caption=f"{CLOCKS[clock]}, {unit.name}{_range_of(page) if len(pages) > 1 else ''}; {INTERVALS}"
+            caption=f"{CLOCKS[clock]}, {unit.name}{_range_of(page) if len(pages) > 1 else ''}; {ERRORS}"
             f"{measured_on(own)}",
             heads=("step", *(f"N = {configuration.n}" for configuration in page)),
             groups=(
@@ -155,10 +156,10 @@ def _step_lines(
 
 
 def _time(seconds: Estimate | None, unit: TimeUnit) -> Entry:
-    """A mean time and the half-width of its 95% interval."""
-    known = (None, None) if seconds is None else (seconds.value, seconds.half_width)
-    mean, error = (None if value is None else unit.of(value) for value in known)
-    return Entry(*with_error(mean, error, least=unit.decimals))
+    """A mean time, the half-width of its 95% interval, and its standard error."""
+    of = Estimate() if seconds is None else seconds.times(1 / unit.seconds)
+    mean, error = with_error(of.value, of.half_width, least=unit.decimals)
+    return Entry(mean, error if of.se is None else f"{error} (se {number(of.se, 2)})")
 
 
 def _sums(
@@ -167,11 +168,12 @@ def _sums(
     times: Mapping[tuple[str | None, int], Estimate],
     unit: TimeUnit,
 ) -> Iterator[Line]:
-    yield Line("samples failed", tuple(Entry(f"{one.failed} of {one.repeats * one.n}") for one in configurations))
+    """The last lines: of summed times their total; of elapsed ones all else that the runs came to."""
     if clock == "summed_h":
         yield Line("total (summed)", tuple(_time(times.get((None, one.n)), unit) for one in configurations))
-    else:
-        yield Line("total (makespan)", tuple(_time(one.makespan_s, unit) for one in configurations))
+        return
+    yield Line("samples failed", tuple(Entry(f"{one.failed} of {one.repeats * one.n}") for one in configurations))
+    yield Line("total (makespan)", tuple(_time(one.makespan_s, unit) for one in configurations))
     daily = daily_of(configurations[0].pipeline, configurations)
     for column, head in _daily(configurations[0].pipeline, daily):
         estimates = [getattr(configuration, column) for configuration in configurations]

@@ -6,7 +6,7 @@ from statistics import median
 
 from gpd.comparison.nodes import FIGURES, TEST_BED, gigabytes
 from gpd.records.node import SCOPES, Bandwidth, Kernel, Latency, NodeRecord, Place, nearest
-from gpd.reports.figures import draw_map
+from gpd.reports.charts import draw_map
 from gpd.reports.page import Notice, Section
 from gpd.reports.study_figures import ReportFigure
 from gpd.text.formats import counted, listed, number, percent
@@ -114,7 +114,7 @@ def latency_grid(record: NodeRecord) -> Grid | None:
 
 
 def test_bed_grid(record: NodeRecord) -> Grid | None:
-    """Clocks, watts and disks, and what the node is: what has no table of its own, a line each."""
+    """Clocks, watts and disks, and what the node is, a line each: all that is in no table."""
     rows = [
         (name, text)
         for name, show in {**FIGURES, **TEST_BED}.items()

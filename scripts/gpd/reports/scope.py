@@ -1,23 +1,11 @@
 """On how many nodes and in how many sessions runs were made: what their errors say nothing of. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
 
 from gpd.comparison.results import Side
 from gpd.records.run import RunRecord
+from gpd.tables.sessions import sessions
 from gpd.text.formats import counted, listed
-
-APART = timedelta(hours=1)  # between runs: from there on they are of another session
-
-
-def sessions(records: Iterable[RunRecord]) -> int:
-    """How many sessions the runs were made in: between two of them no run was at work for APART."""
-    count, until = 0, None
-    for record in sorted(records, key=lambda record: record.start):
-        if until is None or record.start - until > APART:
-            count += 1
-        until = record.end if until is None else max(until, record.end)
-    return count
 
 
 def _nodes(records: Iterable[RunRecord]) -> int:
@@ -33,7 +21,7 @@ def scope(records: Iterable[RunRecord]) -> str:
     """Say how many nodes and sessions runs are of, and of what their errors say nothing."""
     every = list(records)
     nodes = _nodes(every)
-    times = sessions(every)
+    times = len({*sessions(every).values()})
     where = f"Runs of {counted(nodes, 'node')} in {counted(times, 'session')} (runs within an hour of each other)"
     unknown = [*(["another node of this type"] if nodes < 2 else []), *(["another day"] if times < 2 else [])]
     return f"{where}: errors are of repeats there, and say nothing of {listed(unknown)}." if unknown else f"{where}."

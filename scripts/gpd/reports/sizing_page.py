@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from gpd.reports.figures import Curve, draw_curves
+from gpd.reports.charts import Curve, draw_curves
 from gpd.reports.page import Notice, Page, Section
 from gpd.reports.study_figures import ReportFigure
-from gpd.sizing.grids import sizing_grid, source_grid
 from gpd.sizing.nodes_needed import Sizing
-from gpd.sizing.published import CoreHours
+from gpd.sizing.published_machines import CoreHours
+from gpd.sizing.sizing_grids import sizing_grid, source_grid
 
 
 def sizing_page(sizings: Sequence[Sizing], sources: Sequence[CoreHours]) -> Page:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from gpd.published.curves import PublishedCurve
 from gpd.records.run_spec import CurveKey
-from gpd.reports.figures import (
+from gpd.reports.charts import (
     INTERVALS,
     MOST_BARS,
     WHISKERS,
@@ -135,7 +135,7 @@ def step_figure(curve_key: CurveKey, summary: Sequence[SummaryRow], points: Sequ
     every = step_times(curve_key, "summed_h", summary)
     times = {(step, n): time.times(1 / n) for (step, n), time in every.items() if step is not None}
     if not times:
-        return ReportFigure("No figure of summed step times: no job of a step is known to have ended.")
+        return ReportFigure("No chart of summed step times: no job of a step is known to have ended.")
     numbers = step_numbers(curve_key.pipeline, steps_in(curve_key, summary))
     stacks = [
         Stack(str(n), {step: times[step, n] for step in numbers if (step, n) in times})

@@ -13,7 +13,7 @@ import yaml
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import ALONE, FULL
 from gpd.statistics.estimates import Estimate
-from gpd.tables.columns import ScalingConfiguration
+from gpd.tables.scaling_rows import ScalingConfiguration
 from gpd.text.formats import counted, with_error
 
 

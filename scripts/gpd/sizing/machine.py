@@ -28,6 +28,7 @@ class Measured:
     n: int
     gigabases: float
     gigabases_per_day: Estimate
+    makespan_s: Estimate | None = None
     cpu_utilisation: Estimate | None = None
     memory_mib: float | None = None
     declared_mib: float | None = None

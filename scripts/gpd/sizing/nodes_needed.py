@@ -14,6 +14,7 @@ from gpd.statistics.saturation import Saturation, find_saturation
 from gpd.text.formats import number, percent
 
 HOURS_PER_DAY = 24
+SECONDS_PER_HOUR = 3600
 DAYS_PER_WEEK = 7
 MOST_SCALED = 2  # samples that were measured may be so many times as large as those that are asked for
 
@@ -63,8 +64,10 @@ class Sizing:
 
     @cached_property
     def makespan_h(self) -> Estimate:
-        """Hours of N samples, which is also how long one waits for a sample."""
-        return self.genomes_per_day.over(HOURS_PER_DAY * self.n)
+        """Hours of N samples of the demand's size, which is also how long one waits for a sample."""
+        if self.at.makespan_s is None:
+            return self.genomes_per_day.over(HOURS_PER_DAY * self.n)
+        return self.at.makespan_s.times(self.demand.gigabases / self.at.gigabases / SECONDS_PER_HOUR)
 
     @cached_property
     def nodes(self) -> Estimate:
@@ -94,7 +97,7 @@ class Sizing:
 
     @property
     def remarks(self) -> Iterator[str]:
-        """What has to be known of an answer, line by line."""
+        """What a reader must know of an answer, line by line."""
         if self.scaled:
             yield self.scaled
         yield f"limited by {self.limit}"
@@ -181,9 +184,10 @@ def size(
 
 
 def _extrapolated(one: Measured) -> Measured:
-    """What is left of samples of another size: their gigabases a day. How far off that is no interval tells."""
+    """Figures for samples of another size: gigabases a day alone, without an interval, for its error is not known."""
     daily = replace(one.gigabases_per_day, low=None, high=None)
-    return replace(one, gigabases_per_day=daily, extrapolated=True, memory_mib=None, declared_mib=None)
+    known = replace(one, gigabases_per_day=daily, extrapolated=True)
+    return replace(known, makespan_s=None, memory_mib=None, declared_mib=None)
 
 
 def _not_known(demand: Demand, machine: Machine) -> str:

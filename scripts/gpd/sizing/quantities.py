@@ -15,7 +15,7 @@ WATTS_PER_KILOWATT = 1000
 
 @dataclass(frozen=True)
 class Quantity:
-    """A line of an answer. A value of None is not known. `key` is its name in JSON; `whole`: it has no decimals."""
+    """A line of an answer. None: the value is not known. `key` is its name in JSON; `whole`: it has no decimals."""
 
     key: str
     label: str
@@ -37,10 +37,11 @@ def _throughput(one: Sizing) -> Iterator[Quantity]:
     days, core_hours = one.makespan_h.times(batches / HOURS_PER_DAY), one.makespan_h.times(cores / n)
     measured, counted = one.at.gigabases_per_day, "given" if one.demand.nodes else "upper end of nodes needed"
     of_genome = f"gigabases a day / {one.demand.gigabases:g}"
+    how_long = "24 x N / genomes a day" if one.at.makespan_s is None else "mean over repeats, by gigabases of a sample"
     yield Quantity("cores", "cores", Estimate(cores), "", "of the node", whole=True)
     yield Quantity("n", "samples at once (N)", Estimate(n), "", "gives most within memory and deadline", whole=True)
     yield Quantity("gigabases_per_day", "throughput as measured", measured, "Gb/d", "mean over repeats")
-    yield Quantity("makespan", "makespan of N samples", one.makespan_h, "h", "24 x N / genomes a day")
+    yield Quantity("makespan", "makespan of N samples", one.makespan_h, "h", how_long)
     yield Quantity("genomes_per_day", "throughput of a node", one.genomes_per_day, "genomes/d", of_genome)
     yield Quantity("nodes", "nodes needed", one.nodes, "", "genomes a week / (7 x genomes a day)", whole=True)
     yield Quantity("nodes_counted", "nodes counted with", Estimate(one.nodes_counted), "", counted, whole=True)

@@ -18,7 +18,7 @@ LEAST_THREAD_COUNTS = 3  # for an uncertainty: two are met exactly, whatever the
 
 @dataclass(frozen=True)
 class Fit:
-    """Amdahl's law for one step; None is what so few thread counts do not tell.
+    """Amdahl's law for one step; None: so few thread counts do not tell it.
 
     `t1_s` is the fitted time of one thread, `serial` the serial fraction, each with its standard error. `times`: how
     many it was fitted to.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import exp, fsum, inf, log, sqrt
+from math import exp, fsum, hypot, inf, log, sqrt
 
 CONFIDENCE = 0.95
 MAX_EXPONENT = 300.0  # of e: beyond it the interval says nothing, and floats end
@@ -11,7 +11,7 @@ ROUNDING = 1e-9  # of degrees of freedom
 
 @dataclass(frozen=True)
 class Estimate:
-    """A quantity with its 95% confidence interval from `low` to `high`, in its own unit; None is what is not known.
+    """A quantity with its 95% confidence interval from `low` to `high`, in its own unit; None: not known.
 
     It is over `n` repeats; a ratio is over `n` ratios by repeat, 0 where its means are independent. `sd` is the sample
     standard deviation (n - 1 degrees of freedom), `se` = sd / sqrt(n) the standard error.
@@ -48,6 +48,14 @@ class Estimate:
             for number in (self.value, self.low, self.high, self.sd, self.se)
         )
         return Estimate(value, low, high, self.n, sd, se)
+
+    def with_error(self, share: float) -> "Estimate":
+        """The same with another, independent standard error: a share of the value. One repeat stays without any."""
+        if self.value is None or self.se is None or self.half_width is None:
+            return self
+        other = share * abs(self.value)
+        half = hypot(self.half_width, _quantile(inf) * other)
+        return Estimate(self.value, self.value - half, self.value + half, self.n, self.sd, hypot(self.se, other))
 
     def each(self, change: Callable[[float], float]) -> "Estimate":
         """A quantity that follows from this one by a change that keeps low below high."""

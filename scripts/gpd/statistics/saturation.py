@@ -26,7 +26,7 @@ APART = 1.25  # of one N to the next that is measured: nearer ones tell no shape
 class Observation:
     """What N samples at once came to: the mean over repeats, its standard error, samples failed over all repeats.
 
-    None is not known: `se` without repeats, `genomes_per_day` where no step ran.
+    None: not known, as `se` without repeats, or `genomes_per_day` where no step ran.
     """
 
     n: int
@@ -36,7 +36,7 @@ class Observation:
 
     @property
     def daily(self) -> float:
-        """Genomes a day; where none is known there is none to be had."""
+        """Genomes a day; 0 if not known."""
         return self.genomes_per_day or 0.0
 
     @property

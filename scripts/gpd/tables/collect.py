@@ -33,13 +33,14 @@ from gpd.outcomes import (
 from gpd.records import node
 from gpd.records.host import machine_differences, machine_numbers
 from gpd.records.ledger import Attempt, Clock, read_ledger
-from gpd.records.ledger_check import Place, overlaps
+from gpd.records.ledger_check import LedgerLine, overlaps
 from gpd.records.node import NodeRecord
 from gpd.records.run import SPEC, ProcessRecord, RunRecord, read_run, read_spec
 from gpd.records.study import StudyRecord, read_starts, read_study_record
 from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, over_repeats, rows
 from gpd.tables.columns import ConfigurationRow, JobRow, RunRow, SampleRow, StepRow, StreamRow, SummaryRow
+from gpd.tables.sessions import sessions
 
 FOLDER = "tables"  # of a study's tables, in its folder
 FLOAT_FORMAT = "%.12g"  # all that is known, without the noise of the last digits
@@ -156,9 +157,11 @@ def _rows(runs: Sequence[Run]) -> Iterator[rows.RowsOfRun]:
     for run, of_run in judged:
         _check_whole(run, of_run)
     evidence, machines = faults.gather(judged), machines_of(runs)
+    session = sessions(run.record for run in runs)
     for run, of_run in judged:
         why = faults.faults(run, of_run, evidence[run.spec.pipeline])
-        yield rows.RowsOfRun(run, of_run, why, counted=run.spec.counts, machine=machines[run.spec.name])
+        name = run.spec.name
+        yield rows.RowsOfRun(run, of_run, why, run.spec.counts, machines[name], session[name])
 
 
 def _check_whole(run: Run, of_run: Iterable[Outcome]) -> None:
@@ -211,7 +214,7 @@ def _check_clocks(folder: Path, run: Run) -> None:
 def _check_cpus(folder: Path, run: Run) -> None:
     """Refuse a run of which two jobs held one CPU at one time: what a report says of its pinning would be wrong."""
     placed = [
-        (Place(folder / process.path("ledger.jsonl"), number), attempt)
+        (LedgerLine(folder / process.path("ledger.jsonl"), number), attempt)
         for process in run.processes
         for number, attempt in enumerate(process.attempts, 1)
     ]

@@ -15,6 +15,7 @@ from msgspec import Struct
 from gpd.records.run_spec import CurveKey
 from gpd.statistics.estimates import Estimate
 from gpd.statistics.saturation import Observation
+from gpd.tables.scaling_rows import ScalingConfiguration, ScalingFit, ScalingRun
 
 MEANINGS = Path(__file__).with_name("columns.tsv")
 NUMBER = "Float64"
@@ -136,6 +137,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     host: str | None
     sku: str | None
     machine: int | None
+    session: int | None
     cores: int
     cache: str
     fraction: float
@@ -234,6 +236,8 @@ class ConfigurationRow(OfConfiguration, frozen=True, kw_only=True):
 
     repeats: int
     failed: int
+    nodes: int
+    sessions: int
     genomes_per_day: Estimate
     gigabases_per_day: Estimate
     human_30x_per_day: Estimate
@@ -261,85 +265,12 @@ class SummaryRow(OfConfiguration, frozen=True, kw_only=True):
     se: float | None
     low: float | None
     high: float | None
+    sessions_sd: float | None
 
     @property
     def estimate(self) -> Estimate:
         """The mean with its errors."""
         return Estimate(self.mean, self.low, self.high, self.repeats, self.sd, self.se)
-
-
-# ---- of a scaling study: one step at a time, over its threads ------------------------------------------
-
-
-class ScalingCurve(Struct, frozen=True, kw_only=True):
-    """What is the same along a curve over threads."""
-
-    pipeline: str
-    step: str
-    scatter: str
-    binding: str
-    occupancy: str
-
-
-class ScalingRun(Struct, frozen=True, kw_only=True):
-    """A run of one step that ended."""
-
-    run: str
-    pipeline: str
-    step: str
-    scatter: str
-    binding: str
-    occupancy: str
-    threads: int
-    copies: int
-    repeat: int
-    warm_up: bool
-    sku: str | None
-    machine: int | None
-    step_s: float | None
-    makespan_s: float | None
-    steps_per_hour: float | None
-    cpu_s: float | None
-    peak_rss_mib: float | None
-    peak_memory_mib: float | None
-    wait_s: float | None
-    binding_ok: bool | None
-    split_jobs: int | None
-    memory_applied: str | None
-    jobs_with_contention: int | None
-    other_cpu_s: float | None
-    steal_s: float | None
-    disturbances: str | None
-
-
-class ScalingConfiguration(ScalingCurve, frozen=True, kw_only=True):
-    """What the repeats of a step came to, at one number of threads."""
-
-    threads: int
-    copies: int
-    sku: str | None
-    machine: int | None
-    repeats: int
-    step_s: Estimate
-    makespan_s: Estimate
-    steps_per_hour: Estimate
-    cpu_s: Estimate
-    efficiency: float | None
-    efficiency_low: float | None
-    efficiency_high: float | None
-    peak_rss_mib: float | None
-    peak_memory_mib: float | None
-
-
-class ScalingFit(ScalingCurve, frozen=True, kw_only=True):
-    """Amdahl's law for a curve."""
-
-    thread_counts: int
-    times: int
-    t1_s: float | None
-    t1_se: float | None
-    serial_fraction: float | None
-    serial_fraction_se: float | None
 
 
 # ---- columns -----------------------------------------------------------------------------------------

@@ -12,13 +12,15 @@ from gpd.records.machine_use import MachineUse
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import STREAM
 from gpd.statistics.known import covered_s
-from gpd.tables.columns import RunRow, ScalingRun
+from gpd.tables.columns import RunRow
+from gpd.tables.scaling_rows import ScalingRun
 from gpd.text.cpu_lists import count_cpus, parse_cpus
 from gpd.text.formats import counted, listed, number
 
 WAIT = 0.02  # of the makespan: jobs that waited longer for CPUs make it too long
 LEAST_WAIT_S = 1.0
 OF_JOBS = 0.05  # of the time of the CPUs of all jobs of a run together: what others took beyond it
+OF_CLOCK = 0.05  # of the base frequency: busy CPUs that ran so much slower were held back
 MOST_NAMED = 5  # runs
 SEPARATOR = "; "
 
@@ -41,6 +43,7 @@ def disturbances(
         waited(timed, makespan_s, cpus),
         f"a CPU quota held processes for {number(use.throttled_s)} s" if use.throttled_s else "",
         f"heat slowed its CPUs {counted(use.thermal_throttles, 'time')}" if use.thermal_throttles else "",
+        _clocks(record, timed, makespan_s * cpus),
         _paused(use, every),
     )
     return SEPARATOR.join(filter(None, found)) or None
@@ -69,6 +72,18 @@ def _others(use: MachineUse, attempts: Sequence[Attempt]) -> str:
 def _cpus(attempt: Attempt) -> int:
     """The CPUs that a job could run on; 0: not known."""
     return count_cpus(attempt.cpus or attempt.cpus_allowed or attempt.cpus_seen or "")
+
+
+def _clocks(record: RunRecord, attempts: Sequence[Attempt], had_s: float) -> str:
+    """Say that busy CPUs ran below their base frequency; the recorded mean is over idle ones, too."""
+    mhz = record.machine_use.mhz_mean if record.machine_use else None
+    base_mhz = record.host.base_mhz if record.host else None
+    if mhz is None or base_mhz is None or not had_s:
+        return ""
+    busy = min(1.0, _known_sum(one.cpu_s for one in attempts) / had_s)
+    if mhz >= (1 - OF_CLOCK) * busy * base_mhz:
+        return ""
+    return f"its CPUs ran at {number(mhz)} MHz on average, below their base frequency of {number(base_mhz)} MHz"
 
 
 def _known_sum(values: Iterable[float | None]) -> float:

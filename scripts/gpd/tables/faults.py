@@ -20,7 +20,7 @@ Judged = tuple[Run, Sequence[Outcome]]
 
 
 @dataclass(frozen=True)
-class Evidence:
+class FaultEvidence:
     """Samples of a pipeline that succeeded in any of its runs, and those that failed alone."""
 
     succeeded: frozenset[str]
@@ -32,7 +32,7 @@ class Evidence:
         return self.failed_alone - self.succeeded
 
 
-def gather(judged: Iterable[Judged]) -> dict[str, Evidence]:
+def gather(judged: Iterable[Judged]) -> dict[str, FaultEvidence]:
     """Gather the evidence by pipeline; warm-ups and runs of a sample alone tell as much as any other."""
     succeeded: dict[str, set[str]] = {}
     alone: dict[str, set[str]] = {}
@@ -43,10 +43,10 @@ def gather(judged: Iterable[Judged]) -> dict[str, Evidence]:
                 own[0].add(outcome.sample)
             elif outcome.own and outcome.cause not in OUTSIDE and run.spec.n == 1 and not run.spec.stream:
                 own[1].add(outcome.sample)
-    return {name: Evidence(frozenset(succeeded[name]), frozenset(alone[name])) for name in succeeded}
+    return {name: FaultEvidence(frozenset(succeeded[name]), frozenset(alone[name])) for name in succeeded}
 
 
-def faults(run: Run, outcomes: Sequence[Outcome], evidence: Evidence) -> dict[str, str | None]:
+def faults(run: Run, outcomes: Sequence[Outcome], evidence: FaultEvidence) -> dict[str, str | None]:
     """Return by sample of a run why it failed; None: it did not, or is not told apart."""
     found = {one.sample: _own_fault(one, evidence) for one in outcomes if one.own}
     for process in run.processes:
@@ -55,14 +55,14 @@ def faults(run: Run, outcomes: Sequence[Outcome], evidence: Evidence) -> dict[st
     return {one.sample: None if one.succeeded else found.get(one.sample, LOAD) for one in outcomes}
 
 
-def _own_fault(outcome: Outcome, evidence: Evidence) -> str | None:
+def _own_fault(outcome: Outcome, evidence: FaultEvidence) -> str | None:
     if outcome.sample in evidence.bad:
         return DATA
     return LOAD if outcome.sample in evidence.succeeded or outcome.cause in OUTSIDE else None
 
 
 def _fault_of_cohort(others: set[str | None]) -> str | None:
-    """Why a sample failed of which no job did: what it shares with others could not be made, or its run was cut off."""
+    """Why a sample failed although none of its own jobs did: a job of its cohort failed, or its run was cut off."""
     if others == {DATA}:
         return COHORT_DATA
     return None if others and LOAD not in others else LOAD

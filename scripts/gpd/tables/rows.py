@@ -12,17 +12,17 @@ from itertools import groupby
 from math import fsum, inf
 from typing import Any, TypeVar, get_type_hints
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from gpd.outcomes import Outcome, Process, Run, owner
-from gpd.pipelines import ALTERNATIVES, human_30x_per_day
+from gpd.pipelines import ALTERNATIVES, human_30x_per_day, scaling_error
 from gpd.records.binding import Binding, is_unbound
 from gpd.records.host import Host
 from gpd.records.ledger import Attempt, Clock, last_attempts, one_clock
 from gpd.records.machine_use import MachineUse
 from gpd.records.run import RunRecord
 from gpd.statistics.estimates import Estimate, estimate
-from gpd.statistics.known import most, most_at_once, whole_sum
+from gpd.statistics.known import mean, most, most_at_once, whole_sum
 from gpd.tables import streams
 from gpd.tables.columns import CONFIGURATION, ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
 from gpd.tables.disturbances import disturbances
@@ -36,6 +36,7 @@ Pooled = TypeVar("Pooled", bound=Struct)
 
 SECONDS_PER_HOUR = 3600
 BASES_PER_GIGABASE = 1e9
+HOSTS = ", "  # between names of hosts that ran one run together
 COPIED = {field.name for field in fields(Attempt)} & set(JobRow.__struct_fields__) - {"run", "start", "end", "log"}
 KEYS = [name for name in OfRun.__struct_fields__ if name not in ("run", "counted")]
 SUMMED = (  # of a run: sums over its timed attempts
@@ -62,13 +63,14 @@ class Timeline:
 
 @dataclass(frozen=True)
 class RowsOfRun:
-    """The rows of one run; `faults` has for each sample why it failed, `machine` is the number of its machine."""
+    """The rows of one run; `faults` has for each sample why it failed, `machine` and `session` are their numbers."""
 
     ran: Run
     outcomes: Sequence[Outcome]
     faults: Mapping[str, str | None]
     counted: bool
     machine: int | None
+    session: int | None = None
 
     @cached_property
     def _key(self) -> Key:
@@ -194,6 +196,7 @@ class RowsOfRun:
             **_of_machine(record, use),
             **{name: getattr(record, name) for name in OF_RECORD},
             machine=self.machine,
+            session=self.session,
             cores=ran.spec.cores,
             cache=ran.spec.cache,
             fraction=ran.spec.fraction,
@@ -247,7 +250,7 @@ def _daily(run: Run, outcomes: Sequence[Outcome], makespan_s: float | None) -> d
 def _of_machine(record: RunRecord, use: MachineUse) -> dict[str, Any]:
     """What a run was on, and what that did meanwhile."""
     return {
-        "host": ", ".join(filter(None, (machine.hostname for machine in record.machines))) or None,
+        "host": HOSTS.join(filter(None, (machine.hostname for machine in record.machines))) or None,
         "sku": record.host.sku if record.host else None,
         "machine_other_cpu_s": use.other_cpu_s,
         "machine_steal_s": use.steal_s,
@@ -315,8 +318,18 @@ def configurations(runs: Iterable[RunRow]) -> list[ConfigurationRow]:
 
 
 def configuration(runs: Sequence[RunRow]) -> ConfigurationRow:
-    """What these runs came to together."""
-    return pooled(ConfigurationRow, runs, failed=sum(run.failed for run in runs))
+    """What these runs came to together. The error of 30x equivalents has a part of scaling, too."""
+    of = pooled(
+        ConfigurationRow,
+        runs,
+        failed=sum(run.failed for run in runs),
+        nodes=len({name for run in runs for name in (run.host or "").split(HOSTS)}),
+        sessions=len({run.session for run in runs}),
+    )
+    size = mean(_over(run.gigabases, run.succeeded) for run in runs)
+    if size is None:
+        return of
+    return structs.replace(of, human_30x_per_day=of.human_30x_per_day.with_error(scaling_error(size)))
 
 
 def alike(runs: Iterable[Row], names: Sequence[str]) -> list[list[Row]]:

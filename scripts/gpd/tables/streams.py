@@ -6,8 +6,8 @@ from typing import Any
 
 from gpd.outcomes import Outcome, Run
 from gpd.pipelines import human_30x_per_day
-from gpd.statistics import stream
-from gpd.statistics.stream import Sojourn, Window
+from gpd.statistics import stream_rate
+from gpd.statistics.stream_rate import Sojourn, Window
 from gpd.tables.columns import StreamRow
 from gpd.text.formats import SECONDS_PER_DAY
 
@@ -25,7 +25,7 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
     sojourns, window = sojourns_of(run, outcomes, gigabases), Window(spec.warm_up_s, spec.end_s)
     ended = [one for one in sojourns if window.holds(one.ended_s)]
     whole = [one for one in ended if one.succeeded]
-    daily = stream.daily(sojourns, window, run.spec.n)
+    daily = stream_rate.daily(sojourns, window, run.spec.n)
     bases = [one.gigabases for one in whole if one.gigabases is not None]
     gigabases_per_day = SECONDS_PER_DAY * fsum(bases) / window.length_s if len(bases) == len(whole) else None
     results = [one.result_s for one in whole]
@@ -45,9 +45,9 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
         batches=daily.n,
         gigabases_per_day=gigabases_per_day,
         human_30x_per_day=human_30x_per_day(gigabases_per_day, of_a_sample, run.spec.fraction),
-        result_median_s=stream.quantile(results, 0.5),
-        result_p95_s=stream.quantile(results, TAIL),
-        busy_share=stream.busy_share(sojourns, window, run.spec.n),
+        result_median_s=stream_rate.quantile(results, 0.5),
+        result_p95_s=stream_rate.quantile(results, TAIL),
+        busy_share=stream_rate.busy_share(sojourns, window, run.spec.n),
     )
 
 

@@ -50,7 +50,7 @@ def summarize(
 
     `earlier` are the attempts of runs before it in the same folder. Only the last attempt at a job says what came of
     it; the ones before cost their time too. Which samples succeeded, outcomes.py judges: in a run that did not end well
-    those that went through what was `planned`, too. `wall_s`: of the whole run, by the clock of who started it.
+    those that went through what was `planned`, too. `wall_s`: of the whole run, by its starter's clock.
     """
     every, before = list(attempts), [attempt for attempt in earlier if attempt.step in steps]
     timed = [attempt for attempt in every if attempt.step in steps]

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 DIGITS = 3  # of a number without an error, at least
 MOST_DECIMALS = 6
+EPSILON = 1e-9  # of a mean: a smaller error is that of the arithmetic
 SHORT_DIGEST = 12
 GIGABYTE = 1e9
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -84,6 +85,8 @@ def with_error(mean: float | None, error: float | None, least: int | None = None
     decimals = _decimals(mean, DIGITS) if least is None else least
     if not known(error):
         return f"{mean:,.{decimals}f}", ""
+    if error <= abs(mean) * EPSILON:
+        error = 0.0
     decimals = max(decimals, _decimals(error, 1))
     return f"{mean:,.{decimals}f}", f"{PLUS_MINUS} {error:,.{decimals}f}"
 

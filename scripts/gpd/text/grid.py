@@ -79,7 +79,7 @@ def group(rows: Iterable[Sequence[str | Entry]]) -> Group:
 
 
 def rich_table(grid: Grid) -> Table:
-    """A grid for the terminal; texts are no markup, and none is cut off."""
+    """A grid for the terminal; texts are no markup, and are never cut off."""
     table = Table(title=Text(grid.caption) if grid.caption else None, title_justify="left")
     if not grid.framed:
         table.box, table.pad_edge, table.show_header = None, False, any(grid.heads)

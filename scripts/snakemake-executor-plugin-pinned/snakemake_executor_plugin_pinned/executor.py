@@ -129,7 +129,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
         }
 
     def owner(self, outputs: list[str]) -> str:
-        """The file that says who makes these outputs; none where there are none."""
+        """The file that names the job which makes these outputs; None without outputs."""
         if not outputs:
             return ""
         return str(self.owners / hashlib.sha256(str(Path(outputs[0]).absolute()).encode()).hexdigest()[:16])

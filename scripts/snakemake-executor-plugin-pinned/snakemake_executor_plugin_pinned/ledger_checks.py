@@ -16,7 +16,7 @@ Record = TypeVar("Record")
 class Held(NamedTuple, Generic[Record]):
     """CPUs that a job held, from when to when: `start` and `end` compare by one `clock`.
 
-    `gang`: what those have in common who hold CPUs together, as members of a pipe do.
+    `gang`: the same for all that hold CPUs together, as members of a pipe do.
     """
 
     clock: Hashable

@@ -59,7 +59,7 @@ def owner() -> dict[str, Any]:
 
 
 def process(pid: int) -> dict[str, Any]:
-    """A process as no other of this boot is; without a start if there is none of this id."""
+    """A process as no other of this boot is; without a start if no process has this id."""
     return {"pid": pid, "start": "".join(stat_fields(pid)[START : START + 1])}
 
 

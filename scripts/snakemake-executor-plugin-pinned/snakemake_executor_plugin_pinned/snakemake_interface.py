@@ -43,7 +43,7 @@ def check_version() -> None:
     """Raise WorkflowError where Snakemake is a version that this was not tried with."""
     if (found := version("snakemake")) not in VERSIONS:
         raise WorkflowError(
-            f"executor pinned: Snakemake {found} is none of {VERSIONS}; install a version of it for yours"
+            f"executor pinned: Snakemake {found} does not match {VERSIONS}; install a version of it for yours"
         )
 
 

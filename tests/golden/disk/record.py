@@ -22,9 +22,9 @@ from types import ModuleType
 import yaml
 
 from documentation.pages import code, page, table
-from gpd.commands.demo import simulate
+from gpd.commands.gpd_demo import simulate
 from gpd.execution import workflow
-from gpd.lab import disk
+from gpd.lab import disk_room
 from gpd.lab.pool import read_source
 
 HERE = Path(__file__).parent
@@ -129,7 +129,7 @@ def measure(case: Case, folder: Path) -> dict[str, object]:
     source.lay_out([case.sample], run, **settings)
     snakemake(case, run, "prepare", folder)
     with tempfile.TemporaryDirectory() as scratch:
-        shared = disk.used_mib(run / "results") * MIB
+        shared = disk_room.used_mib(run / "results") * MIB
         with watch(run / "results", Path(scratch)) as looks:
             snakemake(case, run, "results", folder, TMPDIR=scratch)
     script = load(ROOT / "workflow/scripts/resources/disk.py")
@@ -140,7 +140,7 @@ def measure(case: Case, folder: Path) -> dict[str, object]:
         "genome": genome(Path(source.config["reference"]["fasta"])),
         "units": json.dumps([round(sum(script.fastq_bytes(str(path)) for path in unit.values())) for unit in units]),
         "peak_bytes": round(max(look.results + look.temporary for look in looks) - shared),
-        "kept_bytes": round(disk.used_mib(run / "results") * MIB - shared),
+        "kept_bytes": round(disk_room.used_mib(run / "results") * MIB - shared),
         "rules": json.dumps(dict(by_rule(run / "ledger.jsonl", looks, shared))),
     }
 
@@ -167,7 +167,7 @@ def watch(results: Path, temporary: Path) -> Iterator[list[Look]]:
 
     def keep_looking() -> None:
         while not over.wait(LOOK_S):
-            taken = [disk.used_mib(folder) * MIB for folder in (results, temporary)]
+            taken = [disk_room.used_mib(folder) * MIB for folder in (results, temporary)]
             looks.append(Look(datetime.now(UTC), taken[0], taken[1] + unlinked(temporary)))
 
     watcher = threading.Thread(target=keep_looking)
@@ -188,7 +188,7 @@ def unlinked(folder: Path) -> float:
             for link in links:
                 target = str(link.readlink())
                 if target.startswith(f"{folder}/") and target.endswith(" (deleted)"):
-                    files[link.stat().st_ino] = link.stat().st_blocks * disk.BLOCK_BYTES
+                    files[link.stat().st_ino] = link.stat().st_blocks * disk_room.BLOCK_BYTES
     return sum(files.values())
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from gpd.machines import launcher
 from gpd.machines.topology import Policy
-from gpd.node import plan
+from gpd.node import node_plan
 from gpd.node.latency import METHOD, ROUNDS, SAMPLES, WARM_UP
 from gpd.records.host import Cache, FileSystem, Host, Load, NumaNode
 from gpd.records.node import (
     Bandwidth,
-    Clock,
+    BusyClock,
     Disk,
     Latency,
     Module,
@@ -96,14 +96,14 @@ def host_of(name: str) -> Host:
 def make(name: str) -> NodeRecord:
     draw, epyc = random.Random(name), "epyc" in name
     host, (_, node_gib, core_gb, numa_gb, ns, (one, every)) = host_of(name), MADE_UP[name]
-    planned = plan.make(cores_of(name), host, 1024.0 * node_gib * host.numa_nodes, repeats=5)
+    planned = node_plan.make(cores_of(name), host, 1024.0 * node_gib * host.numa_nodes, repeats=5)
     core_of = {cpu: core for core in planned.cores for cpu in core.cpus}
     levels = nearest(planned.cores)
 
     def noisy(value: float, count: int) -> tuple[float, ...]:
         return tuple(round(value * draw.uniform(1 - NOISE, 1 + NOISE), 1) for _ in range(count))
 
-    def place(planned_one: plan.PlacePlan) -> Place:
+    def place(planned_one: node_plan.PlacePlan) -> Place:
         numa_nodes = len({core_of[cpu].numa for cpu in planned_one.cpus})
         rate = 1000 * min(core_gb * planned_one.cores, numa_gb * numa_nodes)
         return Place(
@@ -116,7 +116,7 @@ def make(name: str) -> NodeRecord:
             mb_s={} if planned_one.same_as else {"triad": noisy(rate, 5), "copy": noisy(0.96 * rate, 5)},
         )
 
-    def remote(planned_one: plan.RemotePlan) -> Remote:
+    def remote(planned_one: node_plan.RemotePlan) -> Remote:
         same = planned_one.cpus_of == planned_one.memory_of
         socket = {core_of[min(cpus)].socket for cpus in (planned_one.cpus, planned_one.memory_cpus)}
         share = 1.0 if same else 0.88 if len(socket) == 1 else 0.45
@@ -145,7 +145,7 @@ def make(name: str) -> NodeRecord:
             samples=SAMPLES,
             rounds=ROUNDS,
             of_pairs=planned.of_pairs,
-            seed=plan.SEED,
+            seed=node_plan.SEED,
             pairs=tuple(pair(*cpus) for cpus in planned.pairs),
         ),
         clocks=() if epyc else tuple(clock(busy, mhz) for busy, mhz in (("one core", one), ("all cores", every))),
@@ -183,8 +183,8 @@ FAST = Disk(
 )
 
 
-def clock(busy: str, mhz: float) -> Clock:
-    return Clock(
+def clock(busy: str, mhz: float) -> BusyClock:
+    return BusyClock(
         busy=busy,
         source="turbostat",
         load="likwid-bench peakflops, 2 s",

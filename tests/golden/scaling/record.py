@@ -17,8 +17,8 @@ from gpd.lab.snakemake_process import LEDGER
 from gpd.records.host import Cache, Host, NumaNode
 from gpd.records.run import SPEC, ProcessRecord, RunRecord, Settings
 from gpd.records.run_spec import ALONE, FULL, RunSpec
-from gpd.scaling import plan
-from gpd.scaling.plan import Node, Options
+from gpd.scaling import scaling_plan
+from gpd.scaling.scaling_plan import Node, Options
 
 HERE = Path(__file__).parent
 TEMPLATE = json.loads((HERE.parent / "germline_demo" / "ledger.jsonl").read_text().splitlines()[-1])
@@ -66,8 +66,8 @@ def specs() -> list[RunSpec]:
             threads: [PlannedJob(law.rule, (f"results/{law.rule}/{SAMPLE}",), threads, law.mem_mb) for law in LAWS]
             for threads in (1, *options.threads)
         }
-        steps = [step for step in plan.steps_of(planned, (SAMPLE,), CONFIG) if step.name in options.steps]
-        found += plan.specs(options, steps, NODE, "scaling")[0]
+        steps = [step for step in scaling_plan.steps_of(planned, (SAMPLE,), CONFIG) if step.name in options.steps]
+        found += scaling_plan.specs(options, steps, NODE, "scaling")[0]
     return found
 
 

@@ -63,7 +63,7 @@ if recalibrates:
     known_sites = [*dict.fromkeys(of_sites + known_indels)]
 KNOWN = "known_" if recalibrates else ()
 dbsnp = indexed("dbsnp", config["dbsnp"], KNOWN) if config["dbsnp"] else ""
-DBSNP = dict(dbsnp=dbsnp, dbsnp_index=f"{dbsnp}.tbi") if dbsnp else {}  # inputs of who genotypes
+DBSNP = dict(dbsnp=dbsnp, dbsnp_index=f"{dbsnp}.tbi") if dbsnp else {}  # inputs of steps that genotype
 STR_TABLE = "results/reference/str_table.zip"
 # HaplotypeCaller's inputs and arguments of DRAGEN mode; without it there is nothing of these in the command
 str_model = ["results/calibrate_dragstr_model/{sample}.txt"] if config["dragen_mode"] else []
@@ -108,7 +108,7 @@ def unit_counts(wildcards):
 
 
 def alignment_of(step):
-    """A sample's BAM as a step leaves it, and its index, which GATK names otherwise than who marks duplicates."""
+    """A sample's BAM as a step leaves it, and its index, which GATK names otherwise than tools that mark duplicates."""
     bam = f"results/{step}/{{sample}}.bam"
     return {"bam": bam, "bai": f"{bam}.bai" if step == "mark_duplicates" else bam.replace(".bam", ".bai")}
 

@@ -79,7 +79,7 @@ rule depth:
 
 
 rule contamination:
-    """Contamination, with `common_sites`: by the alleles of reads there, which also tell who a sample is of."""
+    """Contamination, with `common_sites`: by the alleles of reads there, which also tell the person a sample is of."""
     input:
         **alignment_of(aligned_by),
         sites=COMMON_SITES,
@@ -157,7 +157,7 @@ rule lanes:
 
 
 rule call_genotypes:
-    """SNPs of a call set, without `common_sites`: the balance of alleles, and who a sample is of."""
+    """SNPs of a call set, without `common_sites`: the balance of alleles, and the person a sample is of."""
     input:
         vcf=calls,
     output:

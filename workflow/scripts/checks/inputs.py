@@ -489,7 +489,7 @@ def index_errors(reference: dict, contigs: Contigs) -> list[str]:
 
 
 def alt_file(reference: dict) -> str:
-    """The file that names ALT contigs to bwa, beside the index that is named, else beside the FASTA; "" if none is."""
+    """The file that names ALT contigs to bwa, beside the named index, else beside the FASTA; "" if it is not there."""
     fasta, prefix = reference["fasta"], reference["bwa_index"]
     beside = [f"{path}{suffix}" for path in (fasta, fasta.removesuffix(".gz")) for suffix in (".alt", ".64.alt")]
     return next((file for file in ([f"{prefix}.alt"] if prefix else beside) if Path(file).exists()), "")

@@ -117,8 +117,8 @@ def disk(
 ) -> Iterator[Finding]:
     """Of a folder: the bytes that are free there, that all samples will leave, and that each takes besides at work.
 
-    An error is what has no room one sample after the other, and not even where estimates are `within` times too large;
-    a warning what has none where so many are at work at once.
+    An error: there is no room for one sample after the other, even if estimates are `within` times too large.
+    A warning: there is no room for so many at once.
     """
     largest = sorted(more, reverse=True)[:at_once] or [0]
     if there >= left + sum(largest):

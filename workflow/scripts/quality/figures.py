@@ -296,7 +296,7 @@ def relatives(text: str) -> Iterator[tuple[str, dict[str, object]]]:
 # ---- all files of a cohort ----------------------------------------------------------------------------
 
 
-class Cohort:
+class CohortFigures:
     """Takes files, and keeps what they say of each sample."""
 
     def __init__(self, called_bed: str, targets: bool, sex_contigs: Mapping[str, str] = {}) -> None:
@@ -359,7 +359,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--targets", action="store_true", help="they are regions, not the genome")
     parser.add_argument("--sex-contigs", type=json.loads, default={}, help="the contigs that are x and y")
     given = parser.parse_args(argv)
-    cohort = Cohort(given.called.read_text(), given.targets, given.sex_contigs)
+    cohort = CohortFigures(given.called.read_text(), given.targets, given.sex_contigs)
     for line in given.files.read_text().splitlines():
         name, path = line.split("\t")
         cohort.add(name, kind_of(Path(path)), Path(path).read_text())

@@ -46,7 +46,7 @@ FORMATS = {"0": "{:,.0f}", "1": "{:,.1f}", "2": "{:,.2f}", "%": "{:.2%}"}  # of 
 Row = dict[str, Any]
 
 
-class Column(NamedTuple):
+class FigureColumn(NamedTuple):
     """A column, as a row of the table of columns has it; empty where that has a dash.
 
     `compared` ones get a robust z; `threshold` says on which side of it a figure passes, `outlier` that its z is
@@ -63,9 +63,9 @@ class Column(NamedTuple):
     shown: str
 
 
-def read_columns(path: Path) -> list[Column]:
+def read_columns(path: Path) -> list[FigureColumn]:
     _, *lines = path.read_text(encoding="utf-8").splitlines()
-    return [Column(*(word if word != "-" else "" for word in line.split("\t"))) for line in lines]
+    return [FigureColumn(*(word if word != "-" else "" for word in line.split("\t"))) for line in lines]
 
 
 class Limit(NamedTuple):
@@ -143,7 +143,7 @@ def contig_ratios(rows: Mapping[str, Row], targets: bool) -> dict[str, dict[str,
 
 def findings(
     row: Row,
-    columns: Iterable[Column],
+    columns: Iterable[FigureColumn],
     scores: Mapping[str, float],
     ratios: Mapping[str, float],
     thresholds: Mapping[str, Mapping[str, Limit]],
@@ -226,7 +226,7 @@ def judge(value: float, bounds: Mapping[str, Limit], least: bool = False) -> str
 
 def judge_all(
     rows: Mapping[str, Row],
-    columns: Sequence[Column],
+    columns: Sequence[FigureColumn],
     kind: str,
     of_kinds: Mapping[str, Mapping[str, Mapping[str, Limit]]],
     unjudged_sex: str = "",
@@ -266,7 +266,7 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Row], above: Sequen
     path.write_text("".join(f"{line}\n" for line in [*above, "\t".join(columns), *lines]), encoding="utf-8")
 
 
-def page_header(columns: Iterable[Column]) -> Iterator[str]:
+def page_header(columns: Iterable[FigureColumn]) -> Iterator[str]:
     """The lines by which MultiQC shows the table: a title, the meaning and the digits of each column."""
     yield from PAGE_HEADER
     for column in columns:

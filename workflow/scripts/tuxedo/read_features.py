@@ -62,7 +62,7 @@ class Longest(NamedTuple):
         return 1 - share if self.strand == "-" else share
 
 
-class Annotation:
+class Genes:
     """Genes, from the exons of a GTF."""
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -174,10 +174,10 @@ class Library:
         return round(high)
 
 
-class Sample:
+class SampleReads:
     """Takes alignments, lines of SAM, and keeps what they tell; each `every`-th is looked up."""
 
-    def __init__(self, annotation: Annotation, every: int) -> None:
+    def __init__(self, annotation: Genes, every: int) -> None:
         self.annotation, self.every = annotation, every
         self.mapped = self.spliced = self.multiple = 0
         self.features = Counter[str]()
@@ -241,7 +241,7 @@ def main(argv: Sequence[str]) -> int:
     table = subprocess.run(["samtools", "idxstats", given.bam], check=True, text=True, stdout=subprocess.PIPE).stdout
     contigs = {name: int(mapped) for name, _, mapped, _ in (line.split("\t") for line in table.splitlines())}
     with given.genes.open(encoding="utf-8") as lines:
-        sample = Sample(Annotation(lines), max(1, sum(contigs.values()) // READS))
+        sample = SampleReads(Genes(lines), max(1, sum(contigs.values()) // READS))
     for line in alignments(given.bam):
         sample.add(line)
     json.dump(sample.figures(contigs), sys.stdout)

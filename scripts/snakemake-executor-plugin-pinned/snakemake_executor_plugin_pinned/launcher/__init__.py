@@ -13,8 +13,8 @@ all, it is split at once: idle CPUs cost more than a boundary, and the record sa
 the machine, a control group or Slurm has for us gets all of that. A retry, and a job that another launcher is at, on
 whatever node, waits until nothing is left of that one (`output_lock.py`).
 
-Who does not see the locks (another user, a container with a /tmp of its own, any other program) may use the same
-CPUs. The record says how much (other_cpu_s), and whether that is more than noise (cpu_contention).
+Processes that do not see the locks (of another user, in a container with a /tmp of its own, any other program) may use
+the same CPUs. The record says how much (other_cpu_s), and whether that is more than noise (cpu_contention).
 
 Every job pays for what is imported here: what only some jobs need (json, re, hashlib, xml, the reasons of failures) is
 imported where it is used, and os does what pathlib would.

@@ -21,7 +21,7 @@ An option wins over its environment variable; an empty value counts as absent:
     --local-storage FOLDER             GPD_LOCAL_STORAGE       copies of what a storage plugin keeps are below it
     --run NAME                         GPD_RUN                 name of the run, written into each record
     --attempt N                                      1
-    --id ID, --shard NAME, --asked-by PID                      attempt, part of a job, who calls
+    --id ID, --shard NAME, --asked-by PID                      attempt, part of a job, PID of the caller
                                        GPD_RUNTIME_DIR  /tmp/gpd-UID, where allocations are kept
 
 Files behind --outputs must be whole when the job has ended, those behind --inputs before it starts (outputs.py).

@@ -40,7 +40,7 @@ class Attempt:
         return " ".join([self.settings.step, *self.record["wildcards"].values()])
 
     def note(self, awaits=None):
-        """Note the record as it is now, for those who find it if all of us are killed. `awaits`: what, if not CPUs."""
+        """Note the record as it is now, in case that all of us are killed. `awaits`: what, if not CPUs."""
         self.journal.write(self.record, self.settings.ledger, self.folder, awaits, self.for_parts)
 
     def note_memory(self, job_mib):
@@ -73,5 +73,5 @@ class Attempt:
             say(f"{settings.ledger}: the record of this job could not be written: {error.strerror}")
         remove_folder(self.folder)
         if written:
-            self.journal.close()  # last: who finds it removes what is left of the folder
+            self.journal.close()  # last: the process that finds it removes the rest of the folder
         return code

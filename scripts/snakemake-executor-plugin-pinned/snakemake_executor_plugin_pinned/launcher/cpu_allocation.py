@@ -21,7 +21,7 @@ from .topology import format_cpus, machine_cores
 Allocation = namedtuple("Allocation", "cpus held nodes split fd", defaults=(None, None, (), None, None))
 Allocation.__doc__ = """The CPUs granted (None: unbound), these and the siblings that stay idle for them, their NUMA
 nodes, is_split(), the descriptor of the locks."""
-LOOK_S = 2.0  # how often who stands in the queue looks whether Snakemake is still there
+LOOK_S = 2.0  # how often a job in the queue looks whether Snakemake is still there
 OFD_LOCK = "hhqqi4x"  # struct flock
 
 

@@ -118,7 +118,7 @@ def by_traces(code, lines, ooms, statuses, find_full_disk, notes):
 
 
 def limits_in_words(cause):
-    """Return which limits, as jobs have them from us, may be the cause; "" where none is set."""
+    """Return which limits, as jobs have them from us, may be the cause; "" without a limit."""
     import resource
 
     set_here = [(resource.getrlimit(getattr(resource, name))[0], *words) for name, *words in LIMITS.get(cause, ())]

@@ -8,7 +8,7 @@
 
    C's streams call the kernel within libc, where nothing can stand between. But each goes through libc's table of what
    streams do, in which the entry that writes is found by its value, and ours put in its place. Those of C++ and zlib
-   call write(), which is ours, too; who called is asked only where it failed.
+   call write(), which is ours, too; the caller is looked for only where it failed.
 
    And where a file could not be opened because too many are, the launcher is told, and nothing else happens: a JVM gives
    that a name that cannot be understood. A file is made as long as the limit for it, since none can be opened.

@@ -15,7 +15,7 @@ class Journal:
 
     Lines are only ever added, so that one which a full disk cuts short leaves those before it. One that begins
     with a brace holds notes; the job's bash adds `status` lines (PIPE_TRAP), its supervisor `memory` and `ended` lines,
-    and who runs its parts those that own_parts.py reads.
+    and the starter of its parts those that own_parts.py reads.
     """
 
     def __init__(self, runtime, record):
@@ -31,7 +31,7 @@ class Journal:
         return self
 
     def write(self, record, ledger, folder=None, awaits=None, for_parts=None):
-        """Note the record so far, as repr, for json would have to be loaded; who reads it: recovery, and parts.py."""
+        """Note the record so far, as repr, for json would have to be loaded; recovery and parts.py read it."""
         noted = {"record": record, "ledger": ledger, "folder": folder, "awaits": awaits, "for_parts": for_parts}
         self.say(repr(noted))
 
@@ -83,7 +83,7 @@ SEEN = {}  # by journal: its size, and what it said then
 
 
 def unfinished(runtime):
-    """Return the notes of all jobs that are not over; who asks again and again reads what has grown alone."""
+    """Return the notes of all jobs that are not over; only files that grew since the last call are read."""
     paths = [f"{runtime}/jobs/{name}" for name in os.listdir(f"{runtime}/jobs")]
     for path in SEEN.keys() - set(paths):
         del SEEN[path]

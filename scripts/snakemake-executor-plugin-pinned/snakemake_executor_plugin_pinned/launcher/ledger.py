@@ -9,7 +9,7 @@ from .node import where
 from .system import boot_id, say
 
 SCHEMA = 1
-PATIENCE_S, LOOK_S = 10.0, 0.01  # with others who lock the ledger: any who may read it can
+PATIENCE_S, LOOK_S = 10.0, 0.01  # with other processes that lock the ledger: any that may read it can
 MEASURED = (
     *("cpus", "split", "wait_s", "start", "uptime_s", "end", "wall_s", "cpu_user_s", "cpu_system_s", "cpu_s"),
     *("peak_rss_mib", "peak_rss_source", "read_mib", "write_mib", "read_calls_mib", "write_calls_mib"),
@@ -64,8 +64,8 @@ def stored_name(path, local_storage):
 def append(path, record, once=False):
     """Append a record to a ledger as one line.
 
-    `once`: not where it is there already, or in the ledger of another node beside it. Who writes for a killed process
-    must ask: it may have been killed just after it wrote.
+    `once`: not where it is there already, or in the ledger of another node beside it. For a killed process this
+    must be asked: it may have been killed just after it wrote.
 
     The lock is for network file systems, where O_APPEND is not atomic, and guards the look at the last byte: a line
     that was cut short is closed first, so that it spoils no other. What a full disk lets through of one is taken back.
@@ -90,7 +90,7 @@ def append(path, record, once=False):
 
 
 def has_lock(fd, path):
-    """Lock a ledger; say so where that cannot be, or where others who may read it keep it locked."""
+    """Lock a ledger; say so where that cannot be, or where others that may read it keep it locked."""
     until = time.monotonic() + PATIENCE_S
     while True:
         try:

@@ -12,7 +12,7 @@ PATIENCE_S = 30.0  # until a busy slurmctld has answered
 
 
 def limits(root="", environment=os.environ, affinity=None):
-    """Return what this process may use of the machine; all who want to know ask here (launcher limits).
+    """Return what this process may use of the machine; other programs ask by `launcher limits`.
 
     `cpus` is how many it may keep busy at once. Memory is the machine's, or less where a control group or Slurm sets
     a limit; what is available under a limit leaves out what its processes use already, but for their page cache. A

@@ -86,8 +86,8 @@ class Meter:
     def note_pause(self):
         """Return how much later than meant we are here again, where that is more than a busy machine makes us late.
 
-        Who suspends a job (Slurm, a freezer, SIGSTOP to all that is below a terminal, a closed laptop) suspends us,
-        too. No counter of the kernel's tells it of processes.
+        A job is suspended (by Slurm, a freezer, SIGSTOP to all below a terminal, a closed laptop) together with us. No
+        counter of the kernel's tells it of processes.
         """
         before_s, self.seen_s = self.seen_s, now_and_asleep()
         late_s = self.seen_s - before_s - LONGEST_S

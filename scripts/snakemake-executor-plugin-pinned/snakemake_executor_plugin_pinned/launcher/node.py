@@ -29,7 +29,7 @@ def own_ledger(path, environment=os.environ):
     """Return the ledger that this launcher writes, whole path: in a batch job the node's own, beside the one named.
 
     Jobs on several nodes would otherwise append to one file, for which neither O_APPEND nor locks hold on every
-    shared file system. Who reads the ledger reads all of them.
+    shared file system. A reader of the ledger reads all of them.
     """
     path = os.path.abspath(path)
     if not any(environment.get(name) for name in BATCH_JOBS):

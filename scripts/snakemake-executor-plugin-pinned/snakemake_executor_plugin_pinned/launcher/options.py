@@ -48,8 +48,8 @@ def yes(text):
 
 OPTIONS = {  # name: (environment variable, converter, default)
     **dict.fromkeys(("step", "rule", "log", "id", "shard", "xml"), (None, str, "")),
-    # of the executor's jobs: the shell that has the command, with output where Snakemake has it; the file that says who
-    # is at the outputs; failed_writes.so; CPUs that a gang holds, and its name
+    # of the executor's jobs: the shell that has the command, with output where Snakemake has it; the file that
+    # names the launcher at the outputs; failed_writes.so; CPUs that a gang holds, and its name
     **dict.fromkeys(("shell", "owner", "library", "cpus", "gang"), (None, str, "")),
     "retries": (None, one_of("all", "useful"), "useful"),
     "wildcards": (None, name_values, {}),

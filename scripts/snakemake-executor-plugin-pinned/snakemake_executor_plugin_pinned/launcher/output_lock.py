@@ -1,13 +1,13 @@
-"""Who works at a job's outputs: one launcher at a time, on whatever node.
+"""The lock of a job's outputs: one launcher at a time works at them, on whatever node.
 
-A launcher locks a file beside the job's log, LOG.owner, or the one that the executor names by the outputs, and says
-there who it is. All processes of the job inherit the lock, so that it is free when the last of them is gone. Another
+A launcher locks a file beside the job's log, LOG.owner, or the one that the executor names by the outputs, and names
+itself there. All processes of the job inherit the lock, so that it is free when the last of them is gone. Another
 launcher waits, and says for whom. A file system may have no locks, or none between nodes: so Slurm is asked, too,
 where the file names a job of Slurm's and does not say that it has ended. The file goes when the attempt is recorded.
 In a Slurm job that failed it stays, marked: the next attempt under the same id finds its number there. One that stays
-unmarked is of a launcher that was killed: who follows records that attempt, for its node may not come back to do it.
+unmarked is of a launcher that was killed: the next one records that attempt, for its node may not come back to do it.
 
-All who may open the file may lock it: so may its owner alone, or the group that may write in the folder. Another
+To open the file is to be able to lock it: only its owner may, or the group that may write in the folder. Another
 user's file is waited for, but what it says goes into no record of ours.
 """
 
@@ -95,7 +95,7 @@ class OutputLock:
             os.ftruncate(self.fd, at)
             os.pwrite(self.fd, line.encode() + b"\n", at)
         except OSError as error:
-            say(f"launcher: {self.path}: {error.strerror}; others cannot see who works at this job")
+            say(f"launcher: {self.path}: {error.strerror}; others cannot see that this job is worked at")
 
     def release(self, code):
         """Give up the outputs, once the job is recorded."""
@@ -121,11 +121,11 @@ def try_lock(path):
                 raise
         if is_at(path, fd):
             return fd, True
-        os.close(fd)  # who had it has removed it since
+        os.close(fd)  # its holder has removed it since
 
 
 def close_to_readers(path, fd):
-    """Have a file of ours opened, and so locked, by those alone who may write in its folder: us, or its group."""
+    """Have a file of ours opened, and so locked, only by us, or by the group that may write in its folder."""
     file, folder = os.fstat(fd), os.stat(os.path.dirname(path))
     mode = 0o660 if folder.st_mode & stat.S_IWGRP and folder.st_gid == file.st_gid else 0o600
     if file.st_uid == os.geteuid() and stat.S_IMODE(file.st_mode) != mode:
@@ -185,19 +185,19 @@ def is_plain(item):
 
 
 def waits_for(owner, user=""):
-    """Say who works at the outputs, and how it is ended; `user`: whose it is, if not ours, and not for us to end."""
+    """Name the launcher at the outputs, and how to end it; `user`: whose it is, if not ours, and not for us to end."""
     if user:
         return f"waits for a run of {user}'s, which makes the same outputs; {user} can end it"
     if not owner:
-        return "waits for another launcher at the same outputs, which does not say who it is"
+        return "waits for another launcher at the same outputs, which does not name itself"
     slurm_job, host, pid = owner["slurm_job_id"], owner["host"], owner["pid"]
-    who = f"PID {pid} on {owner['node']}" + ("" if owner["node"] == host else f" (host {host})")
+    launcher = f"PID {pid} on {owner['node']}" + ("" if owner["node"] == host else f" (host {host})")
     how = f"kill {pid}" + ("" if host == os.uname().nodename else f" on {host}")
     if slurm_job:
-        who += f", Slurm job {slurm_job}"
+        launcher += f", Slurm job {slurm_job}"
     if slurm_job and slurm_job != slurm_job_id():
         how = f"scancel {slurm_job}"
-    return f"waits for another run's {owner['rule']}, which makes the same outputs: {who}; `{how}` ends it"
+    return f"waits for another run's {owner['rule']}, which makes the same outputs: {launcher}; `{how}` ends it"
 
 
 def is_at_work(slurm_job):

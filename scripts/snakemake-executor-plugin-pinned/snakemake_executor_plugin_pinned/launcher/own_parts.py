@@ -12,7 +12,7 @@ GATHER = "gather"  # the shard of what makes a job's outputs of those of its par
 class OwnParts:
     """The parts of a job, as its launcher knows them: by what their starters (`launcher parts`) add to the journal.
 
-    parts STARTER; part LAUNCHER; over LAUNCHER     who began, began and has ended, by PID
+    parts STARTER; part LAUNCHER; over LAUNCHER     a starter began; a part began; it has ended, by PID
     used STARTER USER SYSTEM HERE MAXRSS IO ...     what a starter's parts used so far; see parts.py
     failed CAUSE MESSAGE                            of the first part that failed, as repr
     """

@@ -227,7 +227,7 @@ class Parts:
         os.unlink(path)
 
     def attend(self, seconds):
-        """Wait for the end of a part, for a signal, or so long; pass signals on, and look who has ended."""
+        """Wait for the end of a part, for a signal, or so long; pass signals on, and note parts that have ended."""
         caught = signal.sigtimedwait(WAKING, seconds)
         if caught and caught.si_signo == signal.SIGIO:
             self.spare.released()
@@ -239,7 +239,7 @@ class Parts:
         self.reap()
 
     def reap(self):
-        """Take note of who has ended, and of what all that have ended used: it is not the job's."""
+        """Note the parts that have ended, and what all that have ended used: it is not the job's."""
         for pid, status, usage in reap():
             part = self.running.pop(pid, None)
             if part and part.cpu is not None:

@@ -1,4 +1,4 @@
-"""Who asked for the job, and the signals by which its end is asked for."""
+"""The process that asked for the job, and the signals by which its end is asked for."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ DYING_S = 0.3  # how long a process that was killed may still be there
 
 
 class Ended(Exception):  # noqa: N818 (no error)
-    """A signal asked this launcher to end while it waited, or who had asked for the job is gone."""
+    """A signal asked this launcher to end while it waited, or the process that had asked for the job is gone."""
 
     def __init__(self, signum, why=None):
         super().__init__(signum, why)
@@ -28,9 +28,9 @@ def end_if_gone(requester):
 
 
 class Requester:
-    """Who asked for the job: bash, and Snakemake behind it. When they are gone, the job must not write on.
+    """Those that asked for the job: bash, and Snakemake behind it. When they are gone, the job must not write on.
 
-    `asked_by`: the process that did, where it says so: it may be gone before we can look who our parent is.
+    `asked_by`: the process that did, where it says so: it may be gone before we can look for our parent.
     """
 
     def __init__(self, asked_by=None):
@@ -38,11 +38,11 @@ class Requester:
         self.snakemake = parent_of(self.shell)
 
     def pids(self):
-        """Return who is alive with the job: the launcher's wrapper, the shell that ran it, Snakemake."""
+        """Return those that live as long as the job: the launcher's wrapper, the shell that ran it, Snakemake."""
         return self.wrapper, self.shell, self.snakemake
 
     def gone(self):
-        """Say who is gone, that is, whose child has got another parent; None: no process, as far as can be read."""
+        """Say which of them is gone: its child has got another parent. None: all are there, as far as can be read."""
         of_shell = "the shell that ran the launcher", self.wrapper, self.shell
         for name, child, parent in (of_shell, ("Snakemake", self.shell, self.snakemake)):
             now = parent_of(child)
@@ -51,12 +51,12 @@ class Requester:
         return None
 
     def gone_soon(self):
-        """Say who is gone, after a signal."""
+        """Say which is gone, after a signal."""
         return self.gone()
 
 
 class Parent(Requester):
-    """Snakemake itself, whose child we are; the job goes on where who started that is gone, as under nohup."""
+    """Snakemake itself, whose child we are; the job goes on if Snakemake's own parent is gone, as under nohup."""
 
     name = "Snakemake"
 
@@ -72,18 +72,18 @@ class Parent(Requester):
         return f"{self.name} (PID {self.shell}) is gone" if now and now != self.shell else None
 
     def gone_soon(self):
-        """Say who is gone, after a signal: Snakemake's threads die one by one, and the first has it sent to us."""
+        """Say that it is gone, after a signal: Snakemake's threads die one by one, and the first has it sent to us."""
         until = time.monotonic() + DYING_S
-        while not (who := self.gone()) and time.monotonic() < until:
+        while not (gone := self.gone()) and time.monotonic() < until:
             time.sleep(0.01)
-        return who
+        return gone
 
 
 class Starter(Parent):
-    """Who runs the parts of a job, of which we are one."""
+    """The process that runs the parts of a job, of which we are one."""
 
-    name = "who runs the parts of its job"
+    name = "the process that runs the parts of its job"
 
     def gone_soon(self):
-        """Say who is gone, after a signal; one thread it has, so that nothing is to be waited for."""
+        """Say that it is gone, after a signal; it has one thread, so that there is no need to wait."""
         return self.gone()

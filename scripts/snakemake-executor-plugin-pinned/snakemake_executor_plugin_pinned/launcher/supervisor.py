@@ -36,7 +36,7 @@ def keep(attempt, log_fd, allocation):
         output = output_of(attempt, log_fd)
         shell, policy = start_shell(attempt, output, allocation, notes.preload())
         if output not in (log_fd, None):
-            os.close(output)  # else who passes it on would wait for us
+            os.close(output)  # else the process that passes it on would wait for us
     except (LauncherError, OSError) as error:
         return attempt.finish("launcher_error", str(error), 127)
     meter.sample()
@@ -52,7 +52,7 @@ def keep(attempt, log_fd, allocation):
 
 
 def output_of(attempt, log_fd):
-    """Return where the job's output goes: to its log, as Snakemake has it, or by one who keeps the end of stderr."""
+    """Return where the job's output goes: to its log, as Snakemake has it, or to what keeps the end of stderr."""
     settings = attempt.settings
     if not settings.shell:
         return log_fd
@@ -60,7 +60,7 @@ def output_of(attempt, log_fd):
         return None
     from .kept_stderr import keep_stderr
 
-    settings.stderr = f"{attempt.folder}/.stderr"  # for who looks for the cause
+    settings.stderr = f"{attempt.folder}/.stderr"  # for diagnose.py
     return keep_stderr(settings.stderr)
 
 
@@ -112,7 +112,7 @@ class Ending:
             end_tree(signal.SIGTERM)
 
     def press(self):
-        """Kill what has not gone in time."""
+        """Kill processes that have not gone in time."""
         if self.kill_at is not None and time.monotonic() >= self.kill_at:
             end_tree(signal.SIGKILL)
 

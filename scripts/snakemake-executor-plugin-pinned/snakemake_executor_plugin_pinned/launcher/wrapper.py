@@ -51,7 +51,7 @@ def begun(settings, command=None, requester=None):
 
 
 def as_owner(attempt):
-    """Make the job's outputs, as the only one who does on any node; return the exit code."""
+    """Make the job's outputs, as the only launcher that does on any node; return the exit code."""
     settings, outputs, awaited = attempt.settings, None, "CPUs"
     try:
         heed_signals()
@@ -93,7 +93,7 @@ def end_waiting(attempt, end, what):
 
 
 def heed_signals():
-    """Have signals end the wait for CPUs, and the death of who called us end the job."""
+    """Have signals end the wait for CPUs, and the death of our caller end the job."""
     for signum in ENDINGS:
         signal.signal(signum, raise_ended)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would make children vanish unmeasured
