@@ -22,7 +22,8 @@ TEMPLATES = Environment(
 Record = Mapping[str, Any]
 EXAMPLES = (  # show recorded output
     ROOT / "README.md",
-    *(DOCS / page for page in ("tutorials/demo.md", "tutorials/first-cohort.md", "how-to/publish-results.md")),
+    *(DOCS / "tutorials" / page for page in ("demo.md", "first-cohort.md")),
+    *(DOCS / "how-to" / page for page in ("filter-variants.md", "publish-results.md")),
 )
 OUTPUT = re.compile(r"(<!-- output of (\w+): (\w+) -->\n).*?(?=<!-- end of output -->)", re.DOTALL)
 
