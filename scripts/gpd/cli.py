@@ -16,6 +16,7 @@ from gpd.commands import (
     gpd_ledger,
     gpd_node,
     gpd_package,
+    gpd_reference,
     gpd_report,
     gpd_run,
     gpd_scaling,
@@ -43,7 +44,7 @@ def main() -> None:
 
 
 IN_ORDER = (
-    *(gpd_doctor, gpd_init, gpd_run, gpd_deliver, gpd_demo, gpd_topology, gpd_node),
+    *(gpd_doctor, gpd_init, gpd_reference, gpd_run, gpd_deliver, gpd_demo, gpd_topology, gpd_node),
     *(gpd_throughput, gpd_scaling, gpd_report, gpd_compare, gpd_size, gpd_package, gpd_ledger),
 )
 for module in IN_ORDER:

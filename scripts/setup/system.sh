@@ -41,9 +41,10 @@ present() {
     esac
 }
 
-# A missing tool blocks when the installation itself or a pipeline needs it; the demo's and the lab's do not.
+# A missing tool blocks when the installation itself or a pipeline needs it; the demo's and the lab's do not, nor does that of
+# a choice in a pipeline's configuration, such as germline-fastp.
 blocking() {
-    [ -n "$1" ] && cut -f 5 <<<"$1" | tr , '\n' | grep -qvxE 'demo|lab'
+    [ -n "$1" ] && cut -f 5 <<<"$1" | tr , '\n' | grep -qvxE 'demo|lab|[a-z]+-.+'
 }
 
 # Sets `as_root` to the prefix that runs a command as root.

@@ -19,7 +19,7 @@ COREUTILS = (
     " sha256sum sleep sort stat tail tr xargs"
 )
 TOOLS = (
-    "bwa mosdepth samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time likwid-bench fio"
+    "bwa fastp mosdepth samtools sambamba bcftools tabix bgzip dwgsim numactl lstopo time likwid-bench fio"
     " hisat2-align-s gffread cufflinks cuffmerge cuffdiff featureCounts as cc Rscript"
 )
 
@@ -249,7 +249,7 @@ def test_only_what_is_missing_comes_from_apt(machine):
     assert done.returncode == 0, done.stderr
     (install,) = [call for call in machine.calls() if call.startswith("apt-get") and " install " in call]
     wanted = (
-        "bcftools binutils cufflinks dwgsim fio gcc gffread hisat2 libhts-dev likwid maven mosdepth numactl"
+        "bcftools binutils cufflinks dwgsim fastp fio gcc gffread hisat2 libhts-dev likwid maven mosdepth numactl"
         " openjdk-21-jre-headless python3-venv r-bioc-cummerbund sambamba subread tabix time"
     )
     assert sorted(install.partition(" install ")[2].split()) == wanted.split()
@@ -350,16 +350,17 @@ def test_the_component_of_cufflinks_goes_into_the_distributions_own_list(machine
 
 
 @pytest.mark.deep
-def test_what_apt_does_not_have_is_asked_for_once(machine):
+@pytest.mark.parametrize("tool", ["dwgsim", "fastp"])  # the demo's, and that of a choice
+def test_what_apt_does_not_have_is_asked_for_once(machine, tool):
     machine.become(0)
     machine.add("apt-get", APT)
-    machine.add("apt-cache", APT_CACHE.replace("openjdk-17-*)", "dwgsim | openjdk-17-*)"))
+    machine.add("apt-cache", APT_CACHE.replace("openjdk-17-*)", f"{tool} | openjdk-17-*)"))
     machine.add("dpkg", DPKG)
     machine.add_tools()
-    (machine.bin / "dwgsim").unlink()
+    (machine.bin / tool).unlink()
     done = machine.setup()
     assert done.returncode == 0, done.stderr
-    assert "go without: dwgsim\n" in done.stdout
+    assert f"go without: {tool}\n" in done.stdout
     calls = machine.calls()
     again = machine.setup("--quiet")
     assert (again.returncode, again.stdout) == (0, "")

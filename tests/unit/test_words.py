@@ -53,6 +53,7 @@ OTHERWISE = {
     r"bundles?": {
         "": r"max[-_]bundle[-_]frags|git bundle",
         "docs/how-to/references.md": r"GATK's resource bundle|those of the bundle",
+        "resources/references/references.tsv": "Resource-bundle",  # GATK's
         "docs/evidence/faults.md": "cuffquant",
         "scripts/bench/bundles.py": "",  # loci, as Cufflinks calls them
         "docs/evidence/bundles.md": "",

@@ -10,10 +10,11 @@ from typing import Annotated
 
 import typer
 
-from gpd.cohort import alignments, lanes, names, search, sheets, written
+from gpd.cohort import alignments, lanes, names, references, search, sheets, written
 from gpd.cohort.choices import Given, choices
 from gpd.cohort.lanes import Found, Lane
 from gpd.cohort.notes import Notes
+from gpd.cohort.references import Reference
 from gpd.cohort.written import Cohort
 from gpd.commands.subcommands import print_grids, print_lines, terminal
 from gpd.errors import GpdError
@@ -23,6 +24,7 @@ from gpd.text.grid import Grid, group
 
 MOST_SHOWN = 20  # samples
 MOST_UNITS = 4
+FASTA = (".fa", ".fasta", ".fna", ".gz")
 
 SamplesBy = StrEnum("SamplesBy", ["NAME", "FOLDER"])
 
@@ -30,7 +32,12 @@ SamplesBy = StrEnum("SamplesBy", ["NAME", "FOLDER"])
 def command(
     folder: Annotated[Path | None, typer.Argument(help="Where the reads are.", exists=True, file_okay=False)] = None,
     pipeline: Annotated[OwnPipeline | None, typer.Option(help="Default: germline.")] = None,
-    reference: Annotated[Path | None, typer.Option(help="FASTA file of the reference.")] = None,
+    reference: Annotated[
+        str, typer.Option(help="FASTA file of the reference, or the name of one that gpd reference fetches.")
+    ] = "",
+    references_in: Annotated[
+        Path, typer.Option("--references", help="Where references lie that have a name.", file_okay=False)
+    ] = Path("references"),
     known_sites: Annotated[
         list[Path] | None, typer.Option(help="VCF file of known variants, repeatable; without one bqsr: none.")
     ] = None,
@@ -60,7 +67,7 @@ def command(
     given = Given(
         pipeline or ("tuxedo" if found.is_rna else "germline"),
         directory,
-        reference,
+        _reference(reference, references_in),
         known_sites or [],
         annotation,
     )
@@ -75,6 +82,14 @@ def command(
     print_lines(console, [*notes.lines(), f"written: {', '.join(map(str, paths))}"])
     here = "" if directory == Path() else f" --directory {shlex.quote(str(directory))}"
     print_lines(console, [f"next: gpd run {cohort.pipeline} --dry-run{here}"])
+
+
+def _reference(given: str, folder: Path) -> Path | Reference | None:
+    """A FASTA file, which a path or an ending tells, or a reference by its name."""
+    if not given:
+        return None
+    is_file = "/" in given or Path(given).suffix in FASTA or Path(given).exists()
+    return Path(given) if is_file else references.find(given, folder)
 
 
 def _of_sheet(sheet: Path, folder: Path | None, notes: Notes) -> Found:
