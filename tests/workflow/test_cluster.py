@@ -187,7 +187,7 @@ def rules() -> dict[str, str]:
 # rules that read little however many samples or reads there are: of the reference, indexes, tables of some kB
 SMALL = {
     *("bwa_index_check", "cram_reference", "called_contigs", "padded_intervals", "target_intervals", "mask"),
-    "compose_str_table",
+    *("compose_str_table", "gene_models"),
     *("quality_gate", "sex_check", "library_type"),
 }
 

@@ -104,8 +104,8 @@ class Progress:
 
 def results(lines: Iterable[str]) -> dict[str, str]:
     """Where the workflow leaves what is opened first, by kind, relative to its folder, with wildcards in the paths."""
-    told = next((line for line in lines if line.startswith(RESULTS)), RESULTS)
-    pairs = (part.partition(" ") for part in told.removeprefix(RESULTS).split(", ") if part)
+    printed = next((line for line in lines if line.startswith(RESULTS)), RESULTS)
+    pairs = (part.partition(" ") for part in printed.removeprefix(RESULTS).split(", ") if part)
     return {kind: path for kind, _, path in pairs}
 
 
