@@ -1,29 +1,14 @@
-"""The command line `gpd`: it only registers the subcommands, each of which is a module of `commands`."""
+"""The command line `gpd`: it only finds the subcommands, each of which is a module of `commands`."""
 
 import os
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from gpd.commands import (
-    gpd_compare,
-    gpd_deliver,
-    gpd_demo,
-    gpd_doctor,
-    gpd_init,
-    gpd_ledger,
-    gpd_node,
-    gpd_package,
-    gpd_reference,
-    gpd_report,
-    gpd_run,
-    gpd_scaling,
-    gpd_size,
-    gpd_throughput,
-    gpd_topology,
-)
 from gpd.commands.subcommands import Subcommands, say
 
 EXIT_CODES = (
@@ -31,8 +16,35 @@ EXIT_CODES = (
     "2 not done: wrong arguments, settings or input; 130 ended by Ctrl-C (by another signal, 128 and its number)."
 )
 TO_SNAKEMAKE = {"allow_extra_args": True, "ignore_unknown_options": True}  # what a subcommand does not know
+NAMES = (
+    *("doctor", "init", "reference", "run", "deliver", "demo", "topology", "node", "throughput", "scaling"),
+    *("report", "compare", "size", "package", "ledger"),
+)
 
-app = typer.Typer(cls=Subcommands, no_args_is_help=True, pretty_exceptions_enable=False, epilog=EXIT_CODES)
+
+class Lazy(Subcommands):
+    """Imports a subcommand's module when it is asked for: all of them take as long as a short one does its work."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override] # typer's own kind of context
+        return list(NAMES)
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> object:  # type: ignore[override] # likewise
+        if cmd_name in NAMES and cmd_name not in self.commands:
+            self.add_command(subcommand(cmd_name), cmd_name)
+        return self.commands.get(cmd_name)
+
+
+def subcommand(name: str) -> Any:
+    """One of the subcommands, of its module."""
+    module = import_module(f"gpd.commands.gpd_{name}")
+    if hasattr(module, "app"):
+        return typer.main.get_group(module.app)
+    alone = typer.Typer(add_completion=False)
+    alone.command(name, context_settings=TO_SNAKEMAKE if name == "run" else None)(module.command)
+    return typer.main.get_command(alone)
+
+
+app = typer.Typer(cls=Lazy, no_args_is_help=True, pretty_exceptions_enable=False, epilog=EXIT_CODES)
 
 
 @app.callback()
@@ -41,15 +53,3 @@ def main() -> None:
     # tools are found as in the activated environment, also where it is not activated
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     warnings.showwarning = lambda message, *_: say(f"gpd: warning: {message}", err=True)
-
-
-IN_ORDER = (
-    *(gpd_doctor, gpd_init, gpd_reference, gpd_run, gpd_deliver, gpd_demo, gpd_topology, gpd_node),
-    *(gpd_throughput, gpd_scaling, gpd_report, gpd_compare, gpd_size, gpd_package, gpd_ledger),
-)
-for module in IN_ORDER:
-    name = module.__name__.rpartition(".")[2].removeprefix("gpd_")
-    if hasattr(module, "app"):
-        app.add_typer(module.app, name=name)
-    else:
-        app.command(name, context_settings=TO_SNAKEMAKE if module is gpd_run else None)(module.command)

@@ -47,7 +47,7 @@ def any_process_killed(struck: Struck, word: str = "") -> str:
 
 def snakemake_killed(struck: Struck) -> str:
     """The run's own, or one that it started for a job."""
-    return any_process_killed(struck, "-m snakemake")
+    return any_process_killed(struck, "snakemake --snakefile")
 
 
 def gpd_killed(struck: Struck) -> str:

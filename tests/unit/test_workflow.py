@@ -150,9 +150,33 @@ def test_warnings_and_choices_are_noted():
     assert seen[-1] == lines[:3]
 
 
+LOADS = """\
+import pandas, sys
+loaded = ["pandas._libs" in sys.modules, pandas.DataFrame is not None, "pandas._libs" in sys.modules]
+print(__name__, loaded, sys.argv[1:])
+sys.exit(3)
+"""
+
+
+@pytest.mark.deep
+def test_snakemake_is_started_as_by_its_name_and_loads_pandas_when_it_is_used(tmp_path):
+    package = tmp_path / "snakemake"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(LOADS)
+    ended = workflow.run(
+        [sys.executable, str(workflow.SNAKEMAKE), "--cores", "2"],
+        tmp_path / "log",
+        lambda state: None,
+        {"PYTHONPATH": str(tmp_path)},
+    )
+    assert ended.output == ("__main__ [False, True, True] ['--cores', '2']",)
+    assert ended.exit_code == 3
+
+
 def test_the_command_line_is_what_a_person_would_type():
     words = workflow.command(Path("d"), 4, 8000, Path("profiles/default"), [Path("c.yaml")], ["--dry-run"])
-    assert words[1:3] == ["-m", "snakemake"]
+    assert Path(words[1]).name == "snakemake"
     assert words[words.index("--cores") + 1] == "4"
     assert words[words.index("--resources") + 1] == "mem_mb=8000"
     assert words[words.index("--configfile") + 1] == "c.yaml"

@@ -1,3 +1,4 @@
+import atexit
 import functools
 import gc
 import importlib.machinery
@@ -15,8 +16,9 @@ from snakemake.iocontainers import InputFiles
 from snakemake.logging import logger
 from snakemake.resources import Resource
 
-# What planning makes stays until the end: Python would look through it for garbage after each 700 objects.
+# What planning makes stays until the end: Python would look through it for garbage after each 700 objects, and at its end.
 gc.set_threshold(50_000)
+atexit.register(gc.freeze)
 
 # ---- scripts of this workflow ----------------------------------------------------------------------
 

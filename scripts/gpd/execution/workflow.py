@@ -26,6 +26,7 @@ from gpd.files import open_plain
 from gpd.paths import ROOT
 from gpd.processes import ProcessError
 
+SNAKEMAKE = Path(__file__).with_name("snakemake")  # a folder that Python runs as it does the package
 SNAKEFILE = ROOT / "workflow" / "Snakefile"
 PROFILES = ROOT / "profiles"
 LOG = "snakemake.log"
@@ -77,7 +78,7 @@ def command(
     """Snakemake's command line, as a person would type it; `extra` are what a person did type, targets among it."""
     executor = [] if executor_of(profile, [*options, *extra]) else usual_executor()
     return [
-        *(python, "-m", "snakemake", "--snakefile", str(snakefile), "--directory", str(directory)),
+        *(python, str(SNAKEMAKE), "--snakefile", str(snakefile), "--directory", str(directory)),
         *executor,
         *(["--resources", f"mem_mb={mem_mb}"] if mem_mb else []),
         *(["--workflow-profile", str(profile)] if profile else []),

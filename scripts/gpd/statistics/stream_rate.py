@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
-import numpy as np
-
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.text.formats import SECONDS_PER_DAY
 
@@ -67,6 +65,8 @@ def daily(sojourns: Iterable[Sojourn], window: Window, n: int) -> Estimate:
 
 def quantile(values: Sequence[float], share: float) -> float | None:
     """The value that this share of them is below, between the two nearest; None of none."""
+    import numpy as np  # slow to import, and rows of any run come by here
+
     return float(np.quantile(values, share)) if values else None
 
 

@@ -1,15 +1,20 @@
 """The tools that jobs call: whether they are on the PATH, run, and are new enough (workflow/tools.tsv).
 
-A tool without a least version is looked for alone, for its start may take seconds. The workflow loads this file by its
-path, so it imports no sibling.
+A tool without a least version is looked for alone, for its start may take seconds. One that was found well is not
+started again while it is the same file, on the same host, with the same Java and jars: GATK takes a second to say its
+version. The workflow loads this file by its path, so it imports no sibling.
 """
 
 import csv
+import hashlib
+import json
+import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from packaging.version import Version
@@ -32,17 +37,51 @@ def called(rows: Iterable[Row], texts: Iterable[str]) -> list[Row]:
     return [row for row in rows if re.search(rf"{BEFORE}{re.escape(row['command'])}\s", text, re.MULTILINE)]
 
 
-def errors(rows: Iterable[Row]) -> list[str]:
-    """A line for each tool that is missing, broken or too old."""
+def errors(rows: Iterable[Row], notes: Path) -> list[str]:
+    """A line for each tool that is missing, broken or too old; `notes` is the file of those that were found well."""
+    found = {row["command"]: (row, shutil.which(row["command"])) for row in rows}
+    states = {path: state(path, row) for row, path in found.values() if path and row["minimum"] != "-"}
+    well = read_notes(notes)
+    started = {path for path in states if well.get(path) != states[path]}
     with ThreadPoolExecutor() as pool:
-        return [line for line in pool.map(fault, rows) if line]
+        faults = [*pool.map(lambda each: fault(*each, each[1] in started), found.values())]
+    good = {path for (_, path), line in zip(found.values(), faults, strict=True) if not line}
+    if new := {path: states[path] for path in started & good}:
+        write_notes(notes, {path: seen for path, seen in well.items() if Path(path).exists()} | new)
+    return [line for line in faults if line]
 
 
-def fault(row: Row) -> str:
-    path = shutil.which(row["command"])
+def state(path: str, row: Row) -> str:
+    """A digest of what a tool's answer depends on: host, the table's row, its file, Java, and the jars beside it."""
+    real = Path(path).resolve()
+    java = [Path(there).resolve() for there in [shutil.which("java")] if there]
+    files = [real, *java, *sorted([*real.parent.glob("*.jar"), *real.parent.glob("lib/*.jar")])]
+    stats = [(str(file), file.stat()) for file in files if file.is_file()]
+    seen = [os.uname().nodename, row, *((name, found.st_size, found.st_mtime_ns) for name, found in stats)]
+    return hashlib.blake2b(repr(seen).encode(), digest_size=16).hexdigest()
+
+
+def read_notes(notes: Path) -> dict[str, str]:
+    """The states of tools when they were found well, by their paths; none where the file is missing or damaged."""
+    with suppress(OSError, ValueError):
+        found = json.loads(notes.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def write_notes(notes: Path, states: dict[str, str]) -> None:
+    """Write the states at once; where that is not possible, tools are started again by the next run."""
+    unfinished = notes.with_name(f"{notes.name}.{os.getpid()}")
+    with suppress(OSError):
+        unfinished.write_text(json.dumps(states), encoding="utf-8")
+        unfinished.replace(notes)
+
+
+def fault(row: Row, path: str | None, is_started: bool) -> str:
+    """What is wrong with a tool, "" where nothing is; one that is not to be started is known to be well."""
     if not path:
         return f"{row['command']} is not on the PATH: {remedy(row)}"
-    if row["minimum"] == "-":
+    if not is_started:
         return ""
     arguments = [] if row["arguments"] == "-" else row["arguments"].split()
     try:
