@@ -7,7 +7,21 @@ from pathlib import Path
 
 import typer
 
-from gpd.commands import compare, demo, doctor, ledger, node, package, report, run, scaling, size, throughput, topology
+from gpd.commands import (
+    benchmark,
+    compare,
+    demo,
+    doctor,
+    ledger,
+    node,
+    package,
+    report,
+    run,
+    scaling,
+    size,
+    throughput,
+    topology,
+)
 from gpd.commands.subcommands import Subcommands, say
 
 EXIT_CODES = (
@@ -27,7 +41,11 @@ def main() -> None:
     warnings.showwarning = lambda message, *_: say(f"gpd: warning: {message}", err=True)
 
 
-for module in (doctor, run, demo, topology, node, throughput, scaling, report, compare, size, package, ledger):
+SUBCOMMANDS = (
+    *(doctor, run, demo, benchmark, topology, node, throughput, scaling, report, compare, size, package, ledger),
+)
+
+for module in SUBCOMMANDS:
     name = module.__name__.rpartition(".")[2]
     if hasattr(module, "app"):
         app.add_typer(module.app, name=name)
