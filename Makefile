@@ -81,7 +81,8 @@ REHEARSAL ?= rehearsal-run
 
 # a job for each chromosome and each sample's reads of one: a run that was cut off goes on where it was
 rehearsal-data: installed ## simulate a genome of human size and three samples of it (SCALE=0.001: all contigs, short)
-	@snakemake --snakefile resources/rehearsal/Snakefile --directory $(REHEARSAL) --cores all --config scale=$(SCALE)
+	@snakemake --snakefile resources/simulation/Snakefile --directory $(REHEARSAL) --cores all \
+		--config design=$(CURDIR)/resources/rehearsal scale=$(SCALE)
 	@cp resources/rehearsal/config.yaml $(REHEARSAL)
 
 REHEARSE := gpd run germline --directory $(REHEARSAL) --configfile $(REHEARSAL)/config.yaml $(REHEARSAL_ARGS)
@@ -161,4 +162,4 @@ lock: installed ## resolve requirements.lock, docs/requirements.lock and envs/ve
 	@$(DOCS_EXTRA) | $(COMPILE) --constraint requirements.lock --output-file docs/requirements.lock -
 
 clean: ## remove what set-up and runs made in this folder
-	@rm -rf .venv .tools .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .snakemake demo-run rehearsal-run* docs/_build
+	@rm -rf .venv .tools .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .snakemake demo-run benchmark-run rehearsal-run* docs/_build

@@ -25,6 +25,7 @@ html_theme = "furo"
 html_title = f"{project} {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["registry.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False

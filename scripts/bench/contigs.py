@@ -27,7 +27,7 @@ from gpd.paths import ROOT
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.records.study import Pool
 
-SIMULATOR = ROOT / "resources/rehearsal"
+SIMULATOR, DESIGN = ROOT / "resources/simulation/Snakefile", ROOT / "resources/rehearsal"
 MODES = {"all": "all contigs", "auto": "the primary assembly"}
 SETTINGS: dict[str, object] = {
     **{"calling": "joint", "joint_intervals": 1, "scatter": "none", "filter": "hard"},
@@ -50,10 +50,10 @@ def simulate(folder: Path, sample: str, scale: float, seed: int) -> None:
     """The genome, its known sites, and the reads of one sample."""
     reads = [f"reads/{sample}_R{mate}.fastq.gz" for mate in (1, 2)]
     made = [*reads, "genome.fa", "known_sites.vcf.gz", "samples.tsv"]
-    command = [sys.executable, "-m", "snakemake", "--snakefile", SIMULATOR / "Snakefile", "--directory", folder]
-    words = ["--cores", "all", "--quiet", "all", "--config", f"scale={scale}", f"seed={seed}", "--", *made]
-    subprocess.run([*command, *words], check=True)
-    (folder / "config.yaml").write_text((SIMULATOR / "config.yaml").read_text())
+    command = [sys.executable, "-m", "snakemake", "--snakefile", SIMULATOR, "--directory", folder]
+    given = ["--config", f"design={DESIGN}", f"scale={scale}", f"seed={seed}"]
+    subprocess.run([*command, "--cores", "all", "--quiet", "all", *given, "--", *made], check=True)
+    (folder / "config.yaml").write_text((DESIGN / "config.yaml").read_text())
 
 
 def taken(folder: Path) -> dict[str, Attempt]:

@@ -17,7 +17,19 @@ EXIT_CODES = (
 )
 TO_SNAKEMAKE = {"allow_extra_args": True, "ignore_unknown_options": True}  # what a subcommand does not know
 NAMES = (
-    *("doctor", "init", "reference", "run", "deliver", "demo", "topology", "node", "throughput", "scaling"),
+    *(
+        "doctor",
+        "init",
+        "reference",
+        "run",
+        "deliver",
+        "demo",
+        "benchmark",
+        "topology",
+        "node",
+        "throughput",
+        "scaling",
+    ),
     *("report", "compare", "size", "package", "ledger"),
 )
 

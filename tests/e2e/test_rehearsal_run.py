@@ -41,7 +41,8 @@ def folder(tmp_path_factory):
     resources = ROOT / "resources/rehearsal"
     reads = [f"reads/{SAMPLE}_R{mate}.fastq.gz" for mate in (1, 2)]
     made = (*reads, "genome.fa", "known_sites.vcf.gz", "common_sites.vcf.gz", f"truth/{SAMPLE}.vcf.gz", "units.tsv")
-    simulator = ("--snakefile", resources / "Snakefile", "--config", f"scale={SCALE}")
+    simulator = ("--snakefile", ROOT / "resources/simulation/Snakefile")
+    simulator += ("--config", f"design={resources}", f"scale={SCALE}")
     run("snakemake", *simulator, "--cores", "2", "--directory", folder, "--", *made)
     units = folder / "units.tsv"
     units.write_text("".join(line for line in units.open() if line.startswith(("sample_name", SAMPLE))))

@@ -39,6 +39,7 @@ WORDS = {
 OTHERWISE = {
     r"cells?": {
         "scripts/gpd/text/grid.py": "A cell of a grid",
+        "docs/_static/registry.js": "[.]cells",  # of a table in a browser
         "scripts/gpd/records/decoding.py": "EARLIER",
         "workflow/scripts/checks/tables.py": "cell",  # of a sheet
         "workflow/rules/germline/mark_duplicates_samtools.smk": "flow cells",

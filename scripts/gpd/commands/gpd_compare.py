@@ -17,7 +17,8 @@ def command(
     sides: Annotated[
         list[str],
         typer.Argument(
-            help="Studies (folders or packages), whole or a part as STUDY:shared; published or published:SKU.",
+            help="Studies (folders or packages), whole or a part as STUDY:shared; published or published:SKU; registry "
+            "or registry:NAME.",
             metavar="A B ...",
         ),
     ],
@@ -55,6 +56,7 @@ def run(
 
     0: compared; 1: not comparable, and why. Raises GpdError for an argument that is no study, or has nothing in it.
     """
+    from gpd.benchmark.registry import resolved
     from gpd.commands import compare_display
     from gpd.comparison.comparability import ALLOWABLE, grouped
     from gpd.comparison.compare import CompareError, compare
@@ -64,6 +66,7 @@ def run(
     if unknown := [name for name in allow if name not in ALLOWABLE]:
         raise GpdError(f"--allow {', '.join(unknown)}: what may differ is {', '.join(ALLOWABLE)}")
     overview = PUBLISHED in names
+    names = [side for name in names for side in resolved(name)]
     try:
         with studies() as folder:
             compared = compare(read_sides(names, folder), allow)

@@ -59,7 +59,7 @@ def _option(read: Callable, description: str) -> typer.models.OptionInfo:
 
 Genomes = Annotated[float, _option(_genomes_per_week, "How many, as 200/week; or a day, month, year.")]
 Depth = Annotated[float, _option(_number("--depth"), "Their depth, x.")]
-Studies = Annotated[list[Path] | None, typer.Option(help="A study's folder (repeatable).")]
+Studies = Annotated[list[Path] | None, typer.Option(help="A study's folder or package, or registry:NAME (repeatable).")]
 Published = Annotated[
     list[str] | None,
     typer.Option(help="A SKU of published results (repeatable). Default without a study or a rehearsal: all."),
@@ -107,15 +107,19 @@ def command(
 
     Example: gpd size --genomes 200/week --depth 30 --published 8358 --published 7763
     """
+    from gpd.benchmark.registry import resolved
     from gpd.commands import size_display
+    from gpd.packages.read import studies
     from gpd.sizing import cost
     from gpd.sizing.nodes_needed import Demand, size
     from gpd.sizing.published_machines import core_hours
 
     demand = Demand(genomes, depth, deadline, nodes)
     table = cost.read_prices(prices) if prices else {}
+    with studies() as folder:  # of packages, until they are read
+        measured = list(_of_studies([Path(side) for given in study or [] for side in resolved(str(given))], folder))
     machines = [
-        *_of_studies(study or []),
+        *measured,
         *_of_rehearsals(rehearsal or [], demand.gigabases),
         *_of_published(published or [], bool(study or rehearsal)),
     ]
@@ -131,13 +135,14 @@ def command(
         size_display.show(sizings, sources, Terminal(width=max(Terminal().width, 140)))
 
 
-def _of_studies(folders: Sequence[Path]) -> Iterator["Machine"]:
+def _of_studies(paths: Sequence[Path], folder: Callable[[Path], Path]) -> Iterator["Machine"]:
+    """The machines of studies, or of packages, each by its name; `folder` gives where a study is."""
     from gpd.sizing import study_machine
     from gpd.tables import collect
 
-    names = [folder.resolve().name for folder in folders]
-    for folder, name in zip(folders, names, strict=True):
-        yield study_machine.machine(name if names.count(name) == 1 else str(folder), collect.of_one_machine(folder))
+    names = [folder(path).resolve().name for path in paths]
+    for path, name in zip(paths, names, strict=True):
+        yield study_machine.machine(name if names.count(name) == 1 else str(path), collect.of_one_machine(folder(path)))
 
 
 def _of_rehearsals(records: Sequence[Path], gigabases: float) -> Iterator["Machine"]:

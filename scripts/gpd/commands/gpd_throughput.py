@@ -68,7 +68,7 @@ def run(
         raise typer.Exit(measure(planned, terminal()))
 
 
-def measure(plan: "StudyPlan", console: Console) -> int:
+def measure(plan: "StudyPlan", console: Console, after_run: Callable[[], None] | None = None) -> int:
     """Run what is left of a study, write its tables and report, and print what it came to; 1 where outputs disagree.
 
     Where a signal ends it, so do the runs that have ended, before Interrupted is raised.
@@ -78,11 +78,13 @@ def measure(plan: "StudyPlan", console: Console) -> int:
     folder = plan.study.folder
     if warning := node_record.take(folder):
         print_lines(console, [warning])
-    run_runs(plan, console, lambda: gpd_report.write(folder, console))
+    run_runs(plan, console, lambda: gpd_report.write(folder, console), after_run)
     return gpd_report.write(folder, console)
 
 
-def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -> list[str]:
+def run_runs(
+    plan: "StudyPlan", console: Console, write: Callable[[], object], after_run: Callable[[], None] | None = None
+) -> list[str]:
     """Run what is left of a study, shown live; the names of runs that failed.
 
     Where a signal or bad data ends it, runs that have ended are written before Interrupted or BadDataError is raised.
@@ -91,7 +93,7 @@ def run_runs(plan: "StudyPlan", console: Console, write: Callable[[], object]) -
     from gpd.lab import failed_samples, runner, single_run
 
     try:
-        with throughput_display.follow(console) as callbacks:
+        with throughput_display.follow(console, after_run) as callbacks:
             return runner.run(plan, callbacks)
     except Interrupted as interrupted:
         if any(plan.study.folder.glob(f"*/{single_run.RECORD}")):

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from typing import Any
@@ -204,8 +204,14 @@ class StudyDisplay:
 
 
 @contextmanager
-def follow(console: Console) -> Iterator[StudyCallbacks]:
-    """Show a study live on a terminal; elsewhere a line for each run's start and end."""
+def follow(console: Console, after_run: Callable[[], None] | None = None) -> Iterator[StudyCallbacks]:
+    """Show a study live on a terminal; elsewhere a line for each run's start and end. After each, do what is asked."""
     shown = StudyDisplay(console)
+
+    def end(spec: RunSpec, failed: Sequence[str]) -> None:
+        shown.end(spec, failed)
+        if after_run:
+            after_run()
+
     with Live(shown, console=console, transient=True, refresh_per_second=2) if console.is_terminal else nullcontext():
-        yield StudyCallbacks(shown.begin, shown.changed, shown.end)
+        yield StudyCallbacks(shown.begin, shown.changed, end)

@@ -12,6 +12,7 @@ import yaml
 from gpd.execution import configuration, workflow
 from gpd.execution.configuration import ConfigurationError, Row
 from gpd.files import write_text
+from gpd.lab import digests
 from gpd.lab.study_runs import StudyError
 from gpd.paths import ROOT
 from gpd.pipelines import PIPELINES
@@ -86,6 +87,10 @@ class Source:
             if "platform" in values:  # in which case does not matter
                 values["platform"] = values["platform"].upper()
             yield from (f"{number} {key} {value}" for key, value in sorted(values.items()))
+
+    def input_digest(self, sample: str) -> str:
+        """It stands for what runs read of a sample. Raises OSError."""
+        return digests.input_digest(self.units_of(sample), self.sheets_say(sample))
 
     def reads(self, sample: str) -> list[Path]:
         """All read files of a sample."""

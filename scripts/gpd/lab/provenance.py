@@ -51,7 +51,7 @@ def settings(source: Source, dictionary: Path) -> Settings:
         )
     return Settings(
         workflow_commit=_commit(ROOT),
-        workflow_digest=_files_digest(WORKFLOW, PINNED),
+        workflow_digest=workflow_digest(),
         environments_digest=_files_digest(ENVIRONMENTS),
         config_digest=_digest(settings_without_paths(source.config)),
         reference_digest=digests.reference_digest(dictionary),
@@ -60,6 +60,11 @@ def settings(source: Source, dictionary: Path) -> Settings:
         tools=tool_versions(*(f"{source.config['pipeline']}-{source.config[key]}" for key in ("mapper", "filter"))),
         environment=variables(os.environ),
     )
+
+
+def workflow_digest() -> str:
+    """A digest of this clone's workflow, with the launcher that its jobs have."""
+    return _files_digest(WORKFLOW, PINNED)
 
 
 def profile_digest(profile: Mapping[str, Any], threads: Mapping[str, int]) -> str:

@@ -167,8 +167,7 @@ def inputs_of(spec: RunSpec, source: Source) -> dict[str, InputRecord]:
 
 def _input(source: Source, sample: str) -> InputRecord:
     sizes = [path.stat().st_size for path in source.reads(sample)]
-    digest = digests.input_digest(source.units_of(sample), source.sheets_say(sample))
-    return InputRecord(digest=digest, mib=round(sum(sizes) / 1024**2, 3) if sizes else None)
+    return InputRecord(digest=source.input_digest(sample), mib=round(sum(sizes) / 1024**2, 3) if sizes else None)
 
 
 def starter(

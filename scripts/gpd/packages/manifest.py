@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from gpd.errors import GpdError
-from gpd.records import node, study
+from gpd.records import calibration, node, study
 from gpd.tables import collect, columns
 
 SCHEMA_VERSION: Final = 1
@@ -29,7 +29,7 @@ MOST_MEMBERS = 20_000
 # what a name is in this project: no member can be hidden, absolute, or above the folder that it is laid out in
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}"
 LEDGER = rf"ledger(\.{NAME})?\.jsonl"
-OF_STUDY = (FILE, study.FILE, study.STARTS, node.FILE, *TABLES.values())
+OF_STUDY = (FILE, study.FILE, study.STARTS, node.FILE, calibration.FILE, *TABLES.values())
 OF_RUN = re.compile(rf"(?P<run>{NAME})/(run\.json|spec\.json|(samples/{NAME}/)?{LEDGER})")
 
 Text = Annotated[str, Meta(max_length=1000)]

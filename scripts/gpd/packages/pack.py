@@ -20,7 +20,8 @@ import msgspec
 from gpd.packages import manifest as described
 from gpd.packages.fields import NumberedNames
 from gpd.packages.manifest import TABLES, Manifest, PackageError
-from gpd.records import ledger, node, study
+from gpd.records import calibration, ledger, node, study
+from gpd.records.calibration import Calibration
 from gpd.records.decoding import decode
 from gpd.records.run import SPEC, read_run, read_spec
 from gpd.records.run_spec import RunSpec
@@ -110,6 +111,8 @@ def _of_study(folder: Path, names: NumberedNames, specs: list[RunSpec], torn: li
         yield study.FILE, names.outgoing(plan).to_json().encode()
     if (starts := folder / study.STARTS).is_file():
         yield study.STARTS, _lines(starts, _start, torn)
+    if (calibrated := folder / calibration.FILE).is_file():
+        yield calibration.FILE, _lines(calibrated, _calibration, torn)
     if (measured := folder / node.FILE).is_file():
         yield node.FILE, names.outgoing(node.read_node(measured)).to_json().encode()
     for spec in specs:
@@ -140,6 +143,11 @@ def _start(line: str) -> dict[str, Any]:
     start = decode(line, Start)
     moments = {study.BEGAN: start.began, study.ENDED: start.ended}
     return {"name": start.name, "run": start.run} | {key: at.isoformat() for key, at in moments.items() if at}
+
+
+def _calibration(line: str) -> Any:
+    """Raises ValueError where the line is none of calibration.jsonl."""
+    return msgspec.to_builtins(decode(line, Calibration))
 
 
 def _attempt(line: str, names: NumberedNames) -> dict[str, Any]:

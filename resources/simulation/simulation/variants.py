@@ -1,18 +1,21 @@
 """Variants of a population, and the haplotypes of its samples."""
 
 from dataclasses import dataclass
+from itertools import accumulate, repeat
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rehearsal.bases import Bases, N
+from simulation.bases import Bases, N
+from simulation.streams import Stream
 
 EVERY_BP = 400
 APART_BP = 30  # at least, between one and the next: representations stay unique
 INDELS = 0.12
 LONGEST_INDEL = 12
-RAREST = 0.02  # frequency; those above it are as many in each equal ratio of frequencies
-VARIANTS_SEED, GENOTYPES_SEED = 2, 3
+# as many in each equal ratio of frequencies, from 1 down to 0.02
+FREQUENCIES = np.array(list(accumulate(repeat(0.996187, 1023), mul, initial=1.0)))
 
 
 @dataclass(frozen=True)
@@ -34,25 +37,24 @@ class Variants:
 
 def population(seed: int, number: int, sequence: Bases) -> Variants:
     """The variants of a contig, by its number; none near an N, nor near its ends."""
-    rng = np.random.default_rng([seed, number, VARIANTS_SEED])
-    count = len(sequence) // EVERY_BP
-    starts = np.unique(rng.integers(APART_BP, max(APART_BP + 1, len(sequence) - 2 * APART_BP), count))
+    stream = Stream(seed, "variants", number)
+    room = max(1, len(sequence) - 3 * APART_BP)
+    starts = np.unique(APART_BP + stream.below(room, len(sequence) // EVERY_BP))
     starts = starts[np.diff(starts, prepend=-APART_BP) > APART_BP + LONGEST_INDEL]
     near = starts[:, None] + np.arange(-1, LONGEST_INDEL + 2)
     starts = starts[~(sequence[near] == N).any(axis=1)] if len(starts) else starts
     count = len(starts)
-    size = np.minimum(rng.geometric(0.4, count), LONGEST_INDEL) * rng.choice((-1, 1), count)
-    inserted = np.where(rng.random(count) < INDELS, size, 0)
-    other = rng.integers(0, 4, (count, LONGEST_INDEL), dtype=np.uint8)
+    size = stream.geometric(0.4, LONGEST_INDEL, count) * np.where(stream.hits(0.5, count), 1, -1)
+    inserted = np.where(stream.hits(INDELS, count), size, 0)
+    other = stream.small(4, (count, LONGEST_INDEL))
     is_snp = inserted == 0
-    other[is_snp, 0] = (sequence[starts[is_snp]] + rng.integers(1, 4, is_snp.sum())) % 4
-    return Variants(starts, inserted, other, np.exp(rng.uniform(np.log(RAREST), 0, count)))
+    other[is_snp, 0] = (sequence[starts[is_snp]] + 1 + stream.small(3, int(is_snp.sum()))) % 4
+    return Variants(starts, inserted, other, FREQUENCIES[stream.below(len(FREQUENCIES), count)])
 
 
 def genotypes(seed: int, sample: int, number: int, variants: Variants, copies: int) -> NDArray[np.bool_]:
     """Which of the variants each of a sample's copies of the contig has: a row a copy."""
-    rng = np.random.default_rng([seed, number, GENOTYPES_SEED, sample])
-    return rng.random((copies, len(variants))) < variants.frequency
+    return Stream(seed, "genotypes", number, sample).hits(variants.frequency, (copies, len(variants)))
 
 
 def haplotype(sequence: Bases, variants: Variants, carried: NDArray[np.bool_]) -> Bases:

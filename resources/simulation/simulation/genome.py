@@ -1,18 +1,18 @@
 """Sequence that is as hard to index and to map to as a human genome: its composition, repeats, gaps and copies."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from rehearsal.bases import Bases, N, mutated, reverse_complement
-from rehearsal.contigs import MHC, Contig, gaps
+from simulation.bases import Bases, N, mutated, reverse_complement
+from simulation.contigs import MHC, Contig
+from simulation.streams import Stream, threshold
 
 WINDOW = 100_000  # bp with one share of G and C
 GC_MEAN, GC_SPREAD = 0.41, 0.04
 CPG_LEFT = 0.2  # of the CpG that composition alone would give
 MOST_BASES = 4_000_000  # of copies that are placed at once: memory
-FAMILIES_SEED = 1
 DUPLICATED, DUPLICATION_BP, DUPLICATION_DIVERGENCE = 0.05, (10_000, 100_000), (0.01, 0.05)
 TANDEM, TANDEM_BP, TANDEM_UNITS = 0.03, (20, 40, 60), range(1, 7)
 COPY_DIVERGENCE = (0.005, 0.02)  # of ALT and HLA contigs
@@ -38,31 +38,31 @@ FAMILIES = (
 )
 
 
-def sequence(seed: int, contig: Contig, scale: float) -> Bases:
-    """A contig that is no copy of another."""
-    rng = np.random.default_rng([seed, contig.number])
-    made = composed(rng, contig.length)
-    add_tandem_repeats(rng, made)
+def sequence(seed: int, contig: Contig, gaps: Iterable[tuple[int, int]]) -> Bases:
+    """A contig that is no copy of another; `gaps` are its runs of N, bp from 0."""
+    stream = Stream(seed, "contig", contig.number)
+    made = composed(stream, contig.length)
+    add_tandem_repeats(stream, made)
     for number, family in enumerate(FAMILIES):
-        consensus = np.random.default_rng([seed, FAMILIES_SEED, number]).integers(0, 4, family.length, dtype=np.uint8)
-        add_family(rng, made, family, consensus)
-    add_duplications(rng, made)
-    for start, end in gaps(contig, scale):
+        consensus = Stream(seed, "family", number).small(4, family.length)
+        add_family(stream, made, family, consensus)
+    add_duplications(stream, made)
+    for start, end in gaps:
         made[start:end] = N
     return made
 
 
-def composed(rng: np.random.Generator, length: int) -> Bases:
+def composed(stream: Stream, length: int) -> Bases:
     """Bases with a share of G and C for each window, most CpG lost to TpG and CpA."""
     made = np.empty(length, np.uint8)
-    for start in range(0, length, WINDOW):
-        drawn = rng.random(min(WINDOW, length - start), dtype=np.float32)
-        gc = np.clip(rng.normal(GC_MEAN, GC_SPREAD), 0.3, 0.6)
-        bounds = np.array([(1 - gc) / 2, 0.5, 0.5 + gc / 2])
-        made[start : start + len(drawn)] = sum(drawn >= bound for bound in bounds)
+    shares = np.clip(GC_MEAN + GC_SPREAD * stream.bell(-(-length // WINDOW)), 0.3, 0.6)
+    for number, gc in enumerate(shares.tolist()):
+        here = slice(number * WINDOW, min((number + 1) * WINDOW, length))
+        drawn = stream.words(here.stop - here.start)
+        made[here] = sum(drawn >= threshold(bound) for bound in ((1 - gc) / 2, 0.5, 0.5 + gc / 2))
     cpg = np.flatnonzero((made[:-1] == 1) & (made[1:] == 2))
-    lost = cpg[rng.random(len(cpg)) >= CPG_LEFT]
-    to_tpg = rng.random(len(lost)) < 0.5
+    lost = cpg[~stream.hits(CPG_LEFT, len(cpg))]
+    to_tpg = stream.hits(0.5, len(lost))
     made[lost[to_tpg]] = 3
     made[lost[~to_tpg] + 1] = 0
     return made
@@ -76,52 +76,53 @@ def batches(count: int, length: int) -> Iterator[int]:
         count -= most
 
 
-def place(rng: np.random.Generator, made: Bases, copies: Bases) -> None:
+def place(stream: Stream, made: Bases, copies: Bases) -> None:
     """Write copies, a row each, over bases anywhere."""
     count, length = copies.shape
-    starts = rng.integers(0, len(made) - length, count)
+    starts = stream.below(len(made) - length, count)
     made[starts[:, None] + np.arange(length)] = copies
 
 
-def add_family(rng: np.random.Generator, made: Bases, family: Family, consensus: Bases) -> None:
-    mean = np.dot(family.copies, family.frequencies)
+def add_family(stream: Stream, made: Bases, family: Family, consensus: Bases) -> None:
+    mean = sum(length * frequency for length, frequency in zip(family.copies, family.frequencies, strict=True))
     for length, frequency in zip(family.copies, family.frequencies, strict=True):
         if len(made) <= length:
             continue
         for count in batches(round(family.share * len(made) / mean * frequency), length):
             copies = np.tile(consensus[-length:], (count, 1))
-            turned = rng.random(count) < 0.5
+            turned = stream.hits(0.5, count)
             copies[turned] = reverse_complement(copies[turned])
-            place(rng, made, mutated(rng, copies, rng.uniform(*family.divergence, (count, 1))))
+            place(stream, made, mutated(stream, copies, stream.evenly(*family.divergence, (count, 1))))
 
 
-def add_tandem_repeats(rng: np.random.Generator, made: Bases) -> None:
+def add_tandem_repeats(stream: Stream, made: Bases) -> None:
     kinds = [(unit, length) for unit in TANDEM_UNITS for length in TANDEM_BP]
     for unit, length in kinds:
         if len(made) <= length:
             continue
         for count in batches(round(TANDEM * len(made) / length / len(kinds)), length):
-            units = rng.integers(0, 4, (count, unit), dtype=np.uint8)
-            place(rng, made, units[:, np.arange(length) % unit])
+            units = stream.small(4, (count, unit))
+            place(stream, made, units[:, np.arange(length) % unit])
 
 
-def add_duplications(rng: np.random.Generator, made: Bases) -> None:
+def add_duplications(stream: Stream, made: Bases) -> None:
     """Long segments once more, elsewhere in the contig."""
-    for _ in range(round(DUPLICATED * len(made) / np.mean(DUPLICATION_BP))):
-        size = int(rng.integers(*DUPLICATION_BP))
+    least, most = DUPLICATION_BP
+    for _ in range(round(DUPLICATED * len(made) / ((least + most) / 2))):
+        size = least + stream.one_below(most - least)
         if len(made) <= size:
             continue
-        source, target = rng.integers(0, len(made) - size, 2)
-        share = rng.uniform(*DUPLICATION_DIVERGENCE)
-        made[target : target + size] = mutated(rng, made[source : source + size], share)
+        source, target = stream.below(len(made) - size, 2)
+        share = stream.evenly(*DUPLICATION_DIVERGENCE, 1)
+        made[target : target + size] = mutated(stream, made[source : source + size], share)
 
 
 def copied(seed: int, contig: Contig, origin: Bases, scale: float) -> tuple[Bases, int]:
     """An ALT or HLA contig, and where in its chromosome it is from, bp from 0: without N, where that is found."""
-    rng = np.random.default_rng([seed, contig.number])
+    stream = Stream(seed, "contig", contig.number)
     low, high = (round(bound * scale) for bound in MHC[1:]) if contig.name.startswith("HLA-") else (0, len(origin))
     last = max(low + 1, min(high, len(origin)) - contig.length)
-    starts = rng.integers(low, last, 100)
+    starts = low + stream.below(last - low, 100)
     whole = [int(start) for start in starts if not (origin[start : start + contig.length] == N).any()]
     start = whole[0] if whole else int(starts[0])
-    return mutated(rng, origin[start : start + contig.length], rng.uniform(*COPY_DIVERGENCE)), start
+    return mutated(stream, origin[start : start + contig.length], stream.evenly(*COPY_DIVERGENCE, 1)), start

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from simulation.streams import Numbers, Stream
+
 Bases = NDArray[np.uint8]
 
 N = 4
@@ -14,8 +16,8 @@ def reverse_complement(sequence: Bases) -> Bases:
     return np.where(sequence == N, N, 3 - sequence)[..., ::-1].astype(np.uint8)
 
 
-def mutated(rng: np.random.Generator, sequence: Bases, share: float | NDArray[np.floating]) -> Bases:
+def mutated(stream: Stream, sequence: Bases, share: float | Numbers) -> Bases:
     """A copy in which a share of the bases is another one; `share` broadcasts against the sequence."""
-    change = rng.integers(1, 4, sequence.shape, dtype=np.uint8)
+    change = stream.small(3, sequence.shape) + np.uint8(1)
     other = np.where(sequence == N, N, (sequence + change) % 4)
-    return np.where(rng.random(sequence.shape, dtype=np.float32) < share, other, sequence).astype(np.uint8)
+    return np.where(stream.hits(share, sequence.shape), other, sequence).astype(np.uint8)

@@ -1,10 +1,9 @@
-"""The contigs of the GRCh38 analysis set with ALT, decoy and HLA contigs, at a scale; and its large gaps."""
+"""The contigs of a design, at a scale, and their gaps: a human genome's have the names of the GRCh38 analysis set."""
 
 import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parents[1]
 SHORTEST = 200  # bp, or the contig's own length: what a scale leaves of it
 TELOMERE = 10_000
 MHC = ("chr6", 29_600_000, 33_100_000)  # where HLA genes lie, bp
@@ -37,18 +36,22 @@ def scaled(length: int, scale: float) -> int:
     return max(min(length, SHORTEST), round(length * scale))
 
 
-def contigs(scale: float) -> dict[str, Contig]:
-    """All contigs in their order."""
-    with (HERE / "contigs.tsv").open(newline="") as table:
-        rows = list(csv.DictReader(table, delimiter="\t"))
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The rows of a table."""
+    with path.open(newline="") as table:
+        return list(csv.DictReader(table, delimiter="\t"))
+
+
+def contigs(design: Path, scale: float) -> dict[str, Contig]:
+    """All contigs of the design in this folder, in their order."""
+    rows = rows_of(design / "contigs.tsv")
     found = (Contig(number, row["contig"], scaled(int(row["length"]), scale)) for number, row in enumerate(rows))
     return {contig.name: contig for contig in found}
 
 
-def gaps(contig: Contig, scale: float) -> list[tuple[int, int]]:
-    """Runs of N as (start, end), bp from 0: the large known ones of the assembly, and telomeres."""
-    with (HERE / "gaps.tsv").open(newline="") as table:
-        rows = [row for row in csv.DictReader(table, delimiter="\t") if row["contig"] == contig.name]
+def gaps(design: Path, contig: Contig, scale: float) -> list[tuple[int, int]]:
+    """Runs of N as (start, end), bp from 0: those that the design names, and telomeres."""
+    rows = [row for row in rows_of(design / "gaps.tsv") if row["contig"] == contig.name]
     found = [(round(int(row["start"]) * scale), round(int(row["end"]) * scale)) for row in rows]
     if contig.is_chromosome and contig.name != "chrM":
         end = round(TELOMERE * scale)

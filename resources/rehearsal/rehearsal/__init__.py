@@ -1,1 +1,0 @@
-"""Simulates a genome of human size, and samples of it, for `make rehearsal`."""

@@ -1,0 +1,264 @@
+"""The registry of results: a page with all machines, a table and a chart a workload, and a page a machine."""
+
+import html
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from documentation.pages import page, table
+from gpd.benchmark import registry, result, submission
+from gpd.benchmark.registry import Listed
+from gpd.benchmark.result import Result
+from gpd.benchmark.submission import Session
+from gpd.published import curves
+from gpd.records.calibration import MOST_DRIFT
+from gpd.records.host import Host
+from gpd.reports import grids
+from gpd.statistics.estimates import Estimate
+from gpd.text.formats import number
+from gpd.text.grid import Grid
+
+HEADS = ("machine", "CPU", "cores", "memory, GiB", "cloud type", "samples/day", "±", "N", "one sample, s", "per core")
+HEADS += ("per watt", "per currency and hour", "CPU s/Gb", "verified", "noise", "commit")
+NAME_PX, BAR_PX, LINE_PX, AFTER_PX = 220, 420, 26, 120
+ELAPSED = "elapsed_h"
+UNVERIFIED = "unverified"
+RULES = {
+    "who may submit": "who measured, or who may speak for them; `submitter` names them",
+    "interest": "who makes, sells or rents out the machine says so in `interest`",
+    "divisions": "`closed`: the workload as it is. `open`: another mapper or other settings, said in `differs`",
+    UNVERIFIED: "until an entry of another submitter, of the same CPU and cores, agrees within its interval",
+    "noise": f"a calibration that drifts by more than {100 * MOST_DRIFT:.0f}%, disturbed runs, shared machines: they "
+    "stand on the result",
+    "withdrawal": "the owner sets `status: withdrawn`, and `note` says why; the entry stays",
+    "doubt": "a reviewer sets `status: marked`, and `note` says why; the entry stays",
+    "prices": "with the day on which they were true",
+}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An entry with what follows from its sessions; its figure is that of the first."""
+
+    listed: Listed
+    sessions: tuple[Session, ...]
+    result: Result
+
+    @property
+    def entry(self) -> registry.Entry:
+        return self.listed.entry
+
+    @property
+    def workload(self) -> str:
+        return self.sessions[0].study.name
+
+    @property
+    def daily(self) -> Estimate:
+        return self.result.best.genomes_per_day
+
+    @cached_property
+    def host(self) -> Host:
+        return next((record.host for record in self.sessions[0].records if record.host), Host())
+
+    @property
+    def cpu(self) -> str:
+        return self.host.sku or self.host.cpu_model or "not known"
+
+    @cached_property
+    def noise(self) -> list[str]:
+        return submission.noise(self.sessions)
+
+
+def pages() -> dict[str, str]:
+    """The page of all machines, and one of each, by their names in docs/reference."""
+    machines = [machine for listed in registry.entries() if (machine := _read(listed))]
+    return {"registry": _overview(machines), **{f"registry-{one.listed.name}": _own_page(one) for one in machines}}
+
+
+def _read(listed: Listed) -> Machine | None:
+    sessions = tuple(map(Session.read, listed.packages))
+    found = result.of_tables(sessions[0].found.tables) if sessions else None
+    return Machine(listed, sessions, found) if found else None
+
+
+# ---- all machines --------------------------------------------------------------------------------------------
+
+
+def _overview(machines: Sequence[Machine]) -> str:
+    parts = []
+    for workload in sorted({one.workload for one in machines}):
+        for division in ("closed", "open"):
+            own = [one for one in machines if (one.workload, one.entry.division) == (workload, division)]
+            if own:
+                ranked = sorted(own, key=lambda one: -(one.daily.value or 0))
+                parts += [f"## {workload}, {division} division", _chart(ranked), _table(ranked, machines)]
+    nothing = [] if machines else ["No machine has been entered yet. [Be the first](../how-to/benchmark-a-machine.md)."]
+    return page(
+        "Registry of results",
+        "resources/registry",
+        "Machines measured with the standard workloads of [`gpd benchmark`](../how-to/benchmark-a-machine.md). Click "
+        "on a head to sort. Figures of two workloads, of two versions of one, or of the two divisions are never ranked "
+        "together.",
+        *nothing,
+        *parts,
+        _rules(),
+        _published(),
+    )
+
+
+def _table(machines: Sequence[Machine], every: Sequence[Machine]) -> str:
+    """A table that the page's script sorts and filters."""
+    heads = "".join(f"<th>{html.escape(head)}</th>" for head in HEADS)
+    rows = "\n".join(
+        "<tr>" + "".join(f"<td>{entry}</td>" for entry in _row(machine, every)) + "</tr>" for machine in machines
+    )
+    return f'<table class="registry">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>'
+
+
+def _row(machine: Machine, every: Sequence[Machine]) -> Iterator[str]:
+    entry, best, host = machine.entry, machine.result.best, machine.host
+    daily = machine.daily.value or 0.0
+    alone = machine.result.alone
+    commits = {record.settings.workflow_commit for record in machine.sessions[0].records}
+    state = "" if entry.status == "listed" else f" ({entry.status}: {entry.note})"
+    yield f'<a href="registry-{machine.listed.name}.html">{html.escape(entry.machine)}</a>{html.escape(state)}'
+    yield from map(
+        html.escape,
+        (
+            machine.cpu,
+            str(machine.result.cores),
+            number(None if host.memory_mib is None else host.memory_mib / 1024),
+            entry.cloud.type if entry.cloud else "",
+            number(daily),
+            number(machine.daily.half_width),
+            str(best.n),
+            number(alone.makespan_s.value if alone else None),
+            number(daily / machine.result.cores),
+            number(daily / entry.watts if entry.watts else None),
+            f"{number(daily / entry.cloud.price_per_hour)} {entry.cloud.currency}" if entry.cloud else "",
+            number(best.cpu_s_per_gigabase.value),
+            "yes" if _agreeing(machine, every) else UNVERIFIED,
+            "yes" if machine.noise else "",
+            ", ".join(sorted(commit[:7] for commit in commits if commit)),
+        ),
+    )
+
+
+def _agreeing(machine: Machine, every: Iterable[Machine]) -> list[Machine]:
+    """Entries of others, of the same kind of machine, whose intervals overlap with this one's."""
+    return [
+        other
+        for other in every
+        if other.entry.submitter != machine.entry.submitter
+        and (other.workload, other.entry.division) == (machine.workload, machine.entry.division)
+        and (other.cpu, other.result.cores) == (machine.cpu, machine.result.cores)
+        and _overlap(machine.daily, other.daily)
+    ]
+
+
+def _overlap(one: Estimate, other: Estimate) -> bool:
+    ends = one.low, one.high, other.low, other.high
+    return None not in ends and one.low <= other.high and other.low <= one.high  # type: ignore[operator]
+
+
+def _chart(machines: Sequence[Machine]) -> str:
+    """Bars of samples a day with the 95% interval of each."""
+    most = max((one.daily.high or one.daily.value or 0.0) for one in machines)
+    lines = [_bar(at, one, most) for at, one in enumerate(machines)]
+    width, height = NAME_PX + BAR_PX + AFTER_PX, LINE_PX * len(machines)
+    return (
+        f'<svg class="registry" viewBox="0 0 {width} {height}" role="img" aria-label="Samples a day by machine, with '
+        '95% intervals" font-family="sans-serif" font-size="12">\n' + "\n".join(lines) + "\n</svg>"
+    )
+
+
+def _bar(at: int, machine: Machine, most: float) -> str:
+    daily, middle = machine.daily, LINE_PX * at + LINE_PX // 2
+
+    def x(value: float | None) -> str:
+        return f"{NAME_PX + BAR_PX * (value or 0.0) / most:.1f}"
+
+    end = x(daily.high or daily.value)
+    drawn = [
+        f'<text x="{NAME_PX - 8}" y="{middle + 4}" text-anchor="end" fill="currentColor">'
+        f"{html.escape(machine.listed.name)}</text>",
+        f'<rect x="{NAME_PX}" y="{middle - 8}" width="{float(x(daily.value)) - NAME_PX:.1f}" height="16" '
+        'fill="#4878a8"/>',
+        f'<text x="{float(end) + 6:.1f}" y="{middle + 4}" fill="currentColor">{number(daily.value)}</text>',
+    ]
+    if daily.low is not None and daily.high is not None:
+        whisker = f"M{x(daily.low)} {middle}H{end}M{x(daily.low)} {middle - 4}v8M{end} {middle - 4}v8"
+        drawn.append(f'<path d="{whisker}" stroke="currentColor" fill="none"/>')
+    return "".join(drawn)
+
+
+def _rules() -> str:
+    divisions = {True: "closed", False: "both"}
+    rows = [(check.name, check.says, divisions[check.closed]) for check in submission.CHECKS]
+    apart = f"{submission.LEAST_SESSIONS} or more, {submission.APART.total_seconds() / 60:.0f} minutes apart"
+    rows.append(("sessions", f"{submission.SESSIONS}: {apart}", "both"))
+    checked = table(("check", "holds where", "division"), rows)
+    return "\n\n".join(("## What is accepted", checked, table(("question", "rule"), RULES.items())))
+
+
+def _published() -> str:
+    """The studies of others, apart."""
+    rows = []
+    for curve in curves.by_sku():
+        known = [point for point in curve.points if point.genomes_per_day is not None]
+        if known:
+            best = max(known, key=lambda point: point.genomes_per_day or 0)
+            rows.append((curve.sku, str(best.n), number(best.genomes_per_day)))
+    return "\n\n".join(
+        (
+            "## Others' work, apart",
+            "These are genomes at 53x with other tools, one run each, without errors. They are in no ranking with the "
+            "above. [Published results](published.md) says what they are.",
+            table(("CPU, two sockets", "N", "genomes/day"), rows),
+        )
+    )
+
+
+# ---- one machine ---------------------------------------------------------------------------------------------
+
+
+def _own_page(machine: Machine) -> str:
+    entry = machine.entry
+    facts = {
+        "CPU": machine.host.cpu_model or "",
+        "cores": str(machine.result.cores),
+        "memory": f"{number((machine.host.memory_mib or 0) / 1024)} GiB",
+        "virtual machine": machine.host.virtual_machine or "",
+        "kernel": machine.host.kernel or "",
+        "submitter": entry.submitter,
+        "interest": entry.interest,
+        "division": f"{entry.division}{f': {entry.differs}' if entry.differs else ''}",
+        "status": f"{entry.status}{f': {entry.note}' if entry.note else ''}",
+    }
+    if entry.cloud:
+        cloud = entry.cloud
+        facts["cloud"] = f"{cloud.type}, {cloud.region}; {cloud.price_per_hour:g} {cloud.currency} an hour ({cloud.on})"
+    noise = ["## What disturbed", "\n".join(f"- {line}" for line in machine.noise)] if machine.noise else []
+    return page(
+        entry.machine,
+        f"resources/registry/{machine.listed.name}",
+        f"An entry of the [registry](registry.md). {machine.result.line(machine.workload)}.",
+        table(("", ""), [(name, text) for name, text in facts.items() if text]),
+        *noise,
+        *(part for session in machine.sessions for part in _session(session)),
+    )
+
+
+def _session(session: Session) -> Iterator[str]:
+    tables = session.found.tables
+    start = min(record.start for record in session.records)
+    yield f"## {session.name.replace('-', ' ').capitalize()}"
+    yield f"Begun {start:%Y-%m-%d %H:%M} UTC."
+    for key in dict.fromkeys(row.curve_key for row in tables.configurations):
+        yield _markdown(grids.configurations_grid(key, tables.configurations))
+        yield from map(_markdown, grids.step_grids(key, ELAPSED, tables.summary, tables.configurations))
+
+
+def _markdown(grid: Grid) -> str:
+    rows = [line.texts for group in grid.groups for line in group.lines]
+    return f"{grid.caption}:\n\n{table(grid.heads, rows)}"
