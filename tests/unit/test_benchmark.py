@@ -16,6 +16,7 @@ from gpd.benchmark.registry import Entry
 from gpd.benchmark.submission import Session
 from gpd.benchmark.workload import BenchmarkError, Settings, Workload
 from gpd.cli import app
+from gpd.commands import gpd_benchmark
 from gpd.lab import study_plan
 from gpd.packages import pack
 from gpd.packages.check_verdicts import FAILS
