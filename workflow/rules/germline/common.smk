@@ -394,13 +394,17 @@ def gaussians(wildcards):
     return " ".join(map(str, [most, *(fewer for fewer in (4, 2, 1) if fewer < most)]))
 
 
+NO_ALLELES = "--omit-alleles-in-hdf5"  # which VETS holds in memory, and nothing reads
+
+
 def scored():
     """Parameters of ScoreVariantAnnotations: where the forests are, and for SNPs and indels what is looked at and kept."""
 
     def arguments(kind):
         own = config["vets"][f"{kind}s"]
         kept = f"--{kind}-calibration-sensitivity-threshold {round(own['sensitivity'] / 100, 6)}"
-        return f"--mode {kind.upper()} --model-backend PYTHON_IFOREST {repeat('-A', own['annotations'])} {kept}"
+        how = f"--mode {kind.upper()} --model-backend PYTHON_IFOREST {NO_ALLELES}"
+        return f"{how} {repeat('-A', own['annotations'])} {kept}"
 
     return {
         "forests": lambda wildcards, input: input.snp_scorer.removesuffix(".snp.scorer.pkl"),

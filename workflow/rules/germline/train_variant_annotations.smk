@@ -21,6 +21,7 @@ rule extract_variant_annotations:
     params:
         java=java("ExtractVariantAnnotations"),
         gatk_mode=lambda wildcards: GATK_MODE[wildcards.mode],
+        no_alleles=NO_ALLELES,
         resources=resource_arguments("--resource", "training", "calibration"),
         resource_settings=lambda wildcards: config["vets"][wildcards.mode]["resources"],
         names=lambda wildcards: " ".join(config["vets"][wildcards.mode]["annotations"]),
@@ -38,7 +39,8 @@ rule extract_variant_annotations:
                 fi
             done
             gatk --java-options "{params.java}" ExtractVariantAnnotations -R {input.fasta:q} -V {input.vcf:q} \
-                {params.resources} {params.annotations} --mode {params.gatk_mode} --tmp-dir "$TMPDIR" -O "$tmp/labelled"
+                {params.resources} {params.annotations} --mode {params.gatk_mode} {params.no_alleles} \
+                --tmp-dir "$TMPDIR" -O "$tmp/labelled"
             if ! [ -e "$tmp/labelled.annot.hdf5" ]; then
                 echo "error: no {wildcards.mode} of {wildcards.callset} are in the sets of vets.{wildcards.mode}.resources:" \
                     "name others, or set filter: hard" >&2
