@@ -38,7 +38,9 @@ def subcommand(name: str) -> Any:
     """One of the subcommands, of its module."""
     module = import_module(f"gpd.commands.{name}")
     if hasattr(module, "app"):
-        return typer.main.get_group(module.app)
+        group = typer.main.get_group(module.app)
+        group.name = name
+        return group
     alone = typer.Typer(add_completion=False)
     alone.command(name, context_settings=TO_SNAKEMAKE if name == "run" else None)(module.command)
     return typer.main.get_command(alone)
