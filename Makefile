@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort rehearsal-rna soak lint format bench docs docs-serve lock clean
+.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort rehearsal-rna soak lint format bench bench-many docs docs-serve lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -139,6 +139,9 @@ bench: installed ## measure what the documentation says, into EVIDENCE (docs/evi
 	@failed=(); for bench in $(BENCHES); do \
 			python "$$bench" --json "$(EVIDENCE)/$$(basename "$$bench" .py).json" $(BENCH_ARGS) || failed+=("$$bench"); done; \
 		if (( $${#failed[@]} )); then echo "make bench: failed: $${failed[*]}" >&2; exit 1; fi
+
+bench-many: ## whether 128 and 512 CPUs have work with 1,000 genomes, on a made-up machine in virtual time
+	@$(MAKE) bench BENCHES=scripts/bench/many.py
 
 SITE := docs/_build/html
 DOCS_PORT ?= 8000

@@ -27,7 +27,7 @@ import pandas as pd
 import yaml
 from benches import cohorts
 from benches.cohorts import Real, Simulated
-from benches.filtering import Taken, taken
+from benches.filtering import FilteredAlleles, taken
 from benches.measurements import Measurement
 from benches.runs import BenchRun, Runner, arguments_of, run_bench
 from benches.truth import COUNTS, GENOME, Counts, held_against_truth, total, truth_of
@@ -42,7 +42,7 @@ BEST_PRACTICES, DRAGEN = "gatk-best-practices", "dragen-gatk"
 SINGLE, JOINT = {"calling": "per_sample", "filter": "hard"}, {"calling": "joint", "filter": "hard"}
 
 
-class Configuration(NamedTuple):
+class CalledConfiguration(NamedTuple):
     """A preset and other settings; `after` is the configuration whose results it goes on from, else mapped reads."""
 
     preset: str
@@ -52,13 +52,13 @@ class Configuration(NamedTuple):
 
 VIA_GVCFS = f"{DRAGEN}, joint"
 CONFIGURATIONS = {
-    BEST_PRACTICES: Configuration(BEST_PRACTICES, SINGLE),
-    f"{BEST_PRACTICES}, filter: none": Configuration(BEST_PRACTICES, SINGLE | {"filter": "none"}, BEST_PRACTICES),
-    f"{BEST_PRACTICES}, joint": Configuration(BEST_PRACTICES, JOINT, BEST_PRACTICES),
-    f"{BEST_PRACTICES}, gvcf: false": Configuration(BEST_PRACTICES, SINGLE | {"gvcf": False}),
-    f"{DRAGEN}, gvcf: false": Configuration(DRAGEN, SINGLE | {"gvcf": False}),
-    VIA_GVCFS: Configuration(DRAGEN, JOINT),
-    f"{VIA_GVCFS}, no extra": Configuration(DRAGEN, JOINT | {"extra": {"genotype_gvcfs": ""}}, VIA_GVCFS),
+    BEST_PRACTICES: CalledConfiguration(BEST_PRACTICES, SINGLE),
+    f"{BEST_PRACTICES}, filter: none": CalledConfiguration(BEST_PRACTICES, SINGLE | {"filter": "none"}, BEST_PRACTICES),
+    f"{BEST_PRACTICES}, joint": CalledConfiguration(BEST_PRACTICES, JOINT, BEST_PRACTICES),
+    f"{BEST_PRACTICES}, gvcf: false": CalledConfiguration(BEST_PRACTICES, SINGLE | {"gvcf": False}),
+    f"{DRAGEN}, gvcf: false": CalledConfiguration(DRAGEN, SINGLE | {"gvcf": False}),
+    VIA_GVCFS: CalledConfiguration(DRAGEN, JOINT),
+    f"{VIA_GVCFS}, no extra": CalledConfiguration(DRAGEN, JOINT | {"extra": {"genotype_gvcfs": ""}}, VIA_GVCFS),
 }
 FILTERED = BEST_PRACTICES  # whose filters are looked at
 MAPPED = ("results/map_and_sort/{sample}/{unit}.bam", "results/map_and_sort/{sample}/{unit}.bam.bai")
@@ -120,7 +120,7 @@ def filter_rows(cohort: Simulated | Real, run: Path, called: Mapping[str, Path])
             sums.setdefault(name, Counter()).update(counts._asdict())
     for name, counts in sums.items():
         yield {"cohort": cohort.name, "filter": name} | {
-            field.replace("_", ", "): counts[field] for field in Taken._fields
+            field.replace("_", ", "): counts[field] for field in FilteredAlleles._fields
         }
 
 

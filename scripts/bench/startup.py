@@ -36,7 +36,7 @@ LOOK_S = 0.02
 
 
 @dataclass(frozen=True)
-class Ran:
+class TimedRun:
     """A run: seconds to its first job and after its last one, and CPU seconds beside its jobs."""
 
     before_s: float
@@ -50,7 +50,7 @@ def started(folder: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def run(folder: Path, words: Sequence[str], is_first: bool) -> Ran:
+def run(folder: Path, words: Sequence[str], is_first: bool) -> TimedRun:
     """Run to some targets; one that `is_first` is ended once a job is over."""
     ledger = folder / LEDGER
     earlier = len(read_ledger(ledger)) if ledger.exists() else 0
@@ -64,7 +64,7 @@ def run(folder: Path, words: Sequence[str], is_first: bool) -> Ran:
     jobs = read_ledger(ledger)[earlier:] if ledger.exists() else []
     if not jobs or (process.returncode != 0 and not is_first):
         sys.exit(f"gpd run {' '.join(words)} ended with {process.returncode} and {len(jobs)} jobs")
-    return Ran(starts(jobs) - began, ended - ends(jobs), usage.ru_utime + usage.ru_stime - cpu_s(jobs))
+    return TimedRun(starts(jobs) - began, ended - ends(jobs), usage.ru_utime + usage.ru_stime - cpu_s(jobs))
 
 
 def starts(jobs: Sequence[Attempt]) -> float:

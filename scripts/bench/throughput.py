@@ -22,7 +22,7 @@ from pathlib import Path
 from benches import calls, cohorts, measurements
 from benches.measurements import Measurement, timed
 from benches.runs import CALLS, run_bench
-from benches.studies import Scripted, Study
+from benches.studies import MeasuredStudy, Scripted
 
 from gpd.commands import gpd_demo
 from gpd.records.run_spec import INDEPENDENT, SHARED
@@ -56,7 +56,7 @@ BOUNDS = {
 }
 
 
-def study_of(cohort: str, pool: Path, choice: str, pairs: int, seed: int, lock: int) -> Study:
+def study_of(cohort: str, pool: Path, choice: str, pairs: int, seed: int, lock: int) -> MeasuredStudy:
     """The study of a choice of settings over a pool."""
     grid = {
         "concurrent_samples": [COHORTS[cohort].samples],
@@ -64,7 +64,9 @@ def study_of(cohort: str, pool: Path, choice: str, pairs: int, seed: int, lock: 
         "repeats": pairs,
         "seed": seed,
     }
-    return Study.of(f"study-{list(CHOICES).index(choice)}", pool, gpd_demo.CALLING | CHOICES[choice], grid, lock)
+    return MeasuredStudy.of(
+        f"study-{list(CHOICES).index(choice)}", pool, gpd_demo.CALLING | CHOICES[choice], grid, lock
+    )
 
 
 def run_script(cohort: str, folder: Path, repeat: int, cores: int) -> Scripted:
@@ -93,7 +95,7 @@ def measure(cohort: str, folder: Path, pairs: int, hours: float, seed: int) -> I
     yield from differences(studies, scripts)
 
 
-def ratios(cohort: str, studies: Mapping[str, Study], scripts: Mapping[int, Scripted]) -> Iterator[Measurement]:
+def ratios(cohort: str, studies: Mapping[str, MeasuredStudy], scripts: Mapping[int, Scripted]) -> Iterator[Measurement]:
     """What each way took, and how they compare within each pair."""
     ours, apart = (studies[DEFAULTS].runs(mode) for mode in (SHARED, INDEPENDENT))
     bounds, cores = BOUNDS[cohort], ours["cores"].iloc[0]
@@ -130,12 +132,12 @@ def per_gigabase(cohort: str, cpu_s: Iterable[float]) -> list[float]:
     return [seconds / (of.samples * of.length * of.coverage / 1e9) for seconds in cpu_s]
 
 
-def calls_of(study: Study, mode: str, repeat: int, sample: str) -> Path:
+def calls_of(study: MeasuredStudy, mode: str, repeat: int, sample: str) -> Path:
     """A sample's calls of a run."""
     return study.folder(mode, repeat, sample) / CALLS.format(callset=sample)
 
 
-def differences(studies: Mapping[str, Study], scripts: Mapping[int, Scripted]) -> Iterator[Measurement]:
+def differences(studies: Mapping[str, MeasuredStudy], scripts: Mapping[int, Scripted]) -> Iterator[Measurement]:
     """How many records differ in alleles, filter or genotypes from those of the independent pipelines of the pair."""
     source = studies[DEFAULTS].setup.source
     alone = {

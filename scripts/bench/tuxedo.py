@@ -23,7 +23,7 @@ from benches import measurements
 from benches.cohorts import Experiment
 from benches.measurements import Measurement
 from benches.runs import run_bench
-from benches.studies import Scripted, Study
+from benches.studies import MeasuredStudy, Scripted
 
 from gpd.records.run_spec import INDEPENDENT, SHARED
 
@@ -74,22 +74,22 @@ class Pairs:
         if COUNTS in studies:
             yield from self.against_independent(studies[COUNTS])
 
-    def study(self, way: str, lock: int) -> Study:
+    def study(self, way: str, lock: int) -> MeasuredStudy:
         grid = {
             "concurrent_samples": [self.cohort.samples],
             "modes": [SHARED] if way in OF_SCRIPT else [SHARED, INDEPENDENT],
             "repeats": self.pairs,
             "seed": self.seed,
         }
-        return Study.of(way, self.folder / "pool", WAYS[way], grid, lock)
+        return MeasuredStudy.of(way, self.folder / "pool", WAYS[way], grid, lock)
 
-    def script(self, way: str, study: Study, repeat: int) -> Scripted:
+    def script(self, way: str, study: MeasuredStudy, repeat: int) -> Scripted:
         output = self.folder / f"script-{way}-{repeat}"
         reference = study.setup.prepared / "results/reference"
         words = (self.folder / "pool", reference, output, study.plan.cores, *OF_SCRIPT[way])
         return Scripted.of(BASELINE, *words, folder=output)
 
-    def against_script(self, way: str, study: Study, scripts: Sequence[Scripted]) -> Iterator[Measurement]:
+    def against_script(self, way: str, study: MeasuredStudy, scripts: Sequence[Scripted]) -> Iterator[Measurement]:
         """What the workflow took, and the script."""
         runs, jobs = study.runs(SHARED), study.table("jobs")
         wall_s, cpu_s = ([getattr(script, name) for script in scripts] for name in ("wall_s", "cpu_s"))
@@ -110,7 +110,7 @@ class Pairs:
         ]
         yield from self.figures(way, rows)
 
-    def against_independent(self, study: Study) -> Iterator[Measurement]:
+    def against_independent(self, study: MeasuredStudy) -> Iterator[Measurement]:
         """What one workflow of all samples took to their counts, and one of each."""
         shared, apart = (study.runs(mode) for mode in (SHARED, INDEPENDENT))
         rows = [
@@ -126,7 +126,7 @@ class Pairs:
         for what, values, traits in rows:
             yield Measurement(f"{self.cohort.name}, {way}: {what}", tuple(map(float, values)), **traits)
 
-    def differences(self, way: str, study: Study, scripts: Sequence[Scripted]) -> Measurement:
+    def differences(self, way: str, study: MeasuredStudy, scripts: Sequence[Scripted]) -> Measurement:
         """How many genes the script and the workflow find different things of."""
         found = []
         for repeat, script in enumerate(scripts, 1):

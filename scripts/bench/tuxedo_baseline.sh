@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Differential expression as an expert of the tools writes it who wants no workflow manager: as many samples at once as
+# Differential expression as an expert of the tools writes it without a workflow manager: as many samples at once as
 # there are cores, one thread a job, then Cuffmerge and Cuffdiff on all cores. tuxedo.py runs it beside the workflow and
 # compares the genes of both: it is what the workflow has to beat, and owes nothing to the workflow's rules.
 #

@@ -10,7 +10,7 @@ from conftest import ROOT, script
 sys.path.insert(0, str(ROOT / "scripts" / "bench"))
 
 from benches import filtering
-from benches.filtering import CALLED, Taken
+from benches.filtering import CALLED, FilteredAlleles
 from benches.truth import Counts
 
 presets = script(ROOT / "scripts/bench/presets.py")
@@ -47,9 +47,9 @@ def test_what_a_filter_took_alone_no_other_one_took(tmp_path: Path) -> None:
         "26 G * SNP_SOR3",
     )
     assert filtering.taken(calls, truth, reference, "S1") == {
-        CALLED: Taken(3, 1, 0, 0),
-        "SNP_QD2": Taken(1, 1, 0, 1),
-        "SNP_SOR3": Taken(2, 0, 1, 0),
+        CALLED: FilteredAlleles(3, 1, 0, 0),
+        "SNP_QD2": FilteredAlleles(1, 1, 0, 1),
+        "SNP_SOR3": FilteredAlleles(2, 0, 1, 0),
     }
     assert [*filtering.takings(calls, truth, reference, "S1")] == [
         "3 true and 1 false alleles before filters",

@@ -11,10 +11,10 @@ import yaml
 from packing import SAMPLES, SPEED, recomputed, write_study
 from typer.testing import CliRunner
 
-from gpd.benchmark import circumstances, inputs, registry, submission, workload
-from gpd.benchmark.registry import Entry
+from gpd.benchmark import circumstances, registry, submission, workload, workload_inputs
+from gpd.benchmark.registry import RegistryEntry
 from gpd.benchmark.submission import Session
-from gpd.benchmark.workload import BenchmarkError, Settings, Workload
+from gpd.benchmark.workload import BenchmarkError, StandardWorkload, WorkloadSettings
 from gpd.cli import app
 from gpd.commands import gpd_benchmark
 from gpd.lab import study_plan
@@ -26,7 +26,7 @@ from gpd.records.study import PROFILES
 
 FIXED = {"modes": ["shared"], "bindings": ["compact"], "repeats": 5, "precision": 0.025, "warm_up": 1, "cache": "warm"}
 FIXED |= {"most_repeats": 7}
-ENTRY = Entry(machine="two cores", submitter="J. Doe", interest="none")
+ENTRY = RegistryEntry(machine="two cores", submitter="J. Doe", interest="none")
 
 
 # ---- workloads -------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def test_a_workload_is_a_study_on_any_machine(name, cores, tmp_path, monkeypatch
     settings, sources = study_plan.read(tmp_path / "study.yaml")
     most = len(samples)
     assert settings.concurrent_samples == tuple(sorted({1, max(1, most // 2), most}))
-    known = inputs.known_source(sources["germline"], given)
+    known = workload_inputs.known_source(sources["germline"], given)
     assert len({known.input_digest(member.name) for member in known.members}) == most
 
 
@@ -67,29 +67,34 @@ def made(tmp_path):
     (tmp_path / "genome.fa").write_text(">chr1\nACGT\n")
     for name in ("known_sites.vcf.gz", "reads/A_R1.fastq.gz", "reads/A_R2.fastq.gz"):
         (tmp_path / name).write_bytes(gzip.compress(name.encode()))
-    given = Workload(
-        "made-1", tmp_path, Settings(pipeline="germline", takes="", gib=1, gib_shared=0), ("A",), {}, frozenset()
+    given = StandardWorkload(
+        "made-1",
+        tmp_path,
+        WorkloadSettings(pipeline="germline", takes="", gib=1, gib_shared=0),
+        ("A",),
+        {},
+        frozenset(),
     )
-    return replace(given, digests=inputs.contents(tmp_path, given.inputs(("A",))))
+    return replace(given, digests=workload_inputs.contents(tmp_path, given.inputs(("A",))))
 
 
 def test_inputs_count_by_what_they_hold_and_not_by_how_they_are_compressed(made):
     path = made.folder / "reads/A_R1.fastq.gz"
     path.write_bytes(gzip.compress(b"reads/A_R1.", 1) + gzip.compress(b"fastq.gz", 9))
-    inputs.verify(made, ("A",), made.folder)
+    workload_inputs.verify(made, ("A",), made.folder)
 
 
 @pytest.mark.parametrize("content", [gzip.compress(b"others"), gzip.compress(b"reads/A_R1.fastq.gz")[:-9], b""])
 def test_another_input_is_refused_by_its_name(made, content):
     (made.folder / "reads/A_R1.fastq.gz").write_bytes(content)
     with pytest.raises(BenchmarkError, match=r"A_R1.fastq.gz: not what made-1 has there\nremove "):
-        inputs.verify(made, ("A",), made.folder)
+        workload_inputs.verify(made, ("A",), made.folder)
 
 
 def test_a_disk_without_room_is_said_before_anything_is_made(made):
-    inputs.find_room(made, 1, made.folder)
+    workload_inputs.find_room(made, 1, made.folder)
     with pytest.raises(BenchmarkError, match="takes about 1,000,000 GiB, and "):
-        inputs.find_room(made, 1_000_000, made.folder)
+        workload_inputs.find_room(made, 1_000_000, made.folder)
 
 
 # ---- what disturbs -----------------------------------------------------------------------------------------
@@ -135,7 +140,7 @@ def test_a_machine_that_slows_down_is_noisy():
 # ---- the registry ------------------------------------------------------------------------------------------
 
 
-class MadeWorkload(Workload):
+class MadeWorkload(StandardWorkload):
     """A workload of which a made-up study is a session."""
 
     def samples(self, cores):
@@ -151,7 +156,7 @@ class MadeWorkload(Workload):
 @pytest.fixture
 def session(tmp_path, monkeypatch):
     """What makes a session of a made-up workload, of a package that is changed before it is read, if so asked."""
-    known: dict[str, Workload] = {}
+    known: dict[str, StandardWorkload] = {}
     monkeypatch.setattr(workload, "names", lambda: list(known))
     monkeypatch.setattr(workload, "read", lambda name: known[name] if name in known else _none(name))
     monkeypatch.setattr(submission, "CURRENT", {"made": "made-1"})
@@ -177,7 +182,7 @@ def _workload_of(session):
     """The workload that a session is of."""
     records = session.records
     own = records[0].settings
-    fixed = Settings(
+    fixed = WorkloadSettings(
         **{"pipeline": "germline", "takes": "", "gib": 1, "gib_shared": 1, "study": FIXED},
         reference_digest=own.reference_digest,
     )

@@ -21,10 +21,10 @@ from launching import TOPOLOGIES as FOLDER
 from test_inputs import SCHEMAS, bam, bgzip, cram, fastq
 from test_ledger_command import killed, record
 
+from gpd.cohort import foreign_sheets as other_sheets
 from gpd.cohort import names
-from gpd.cohort import sheets as other_sheets
 from gpd.cohort.notes import Notes
-from gpd.cohort.written import Cohort
+from gpd.cohort.written import NewCohort
 from gpd.commands import gpd_ledger as ledger_command
 from gpd.commands.subcommands import Terminal
 from gpd.errors import GpdError
@@ -139,7 +139,7 @@ def judge_sheets_of_others(folder: Path):
             lanes = names.with_usable_names(found.lanes, notes)
         except GpdError as error:
             return [visible(line) for line in str(error).splitlines()]
-        for text in Cohort("germline", lanes).files(folder).values():
+        for text in NewCohort("germline", lanes).files(folder).values():
             assert not CONTROL.search(text.replace("\n", ""))
         return [visible(line) for line in notes.lines()]
 

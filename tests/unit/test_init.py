@@ -13,7 +13,7 @@ from test_inputs import bam, cram
 from typer.testing import CliRunner
 
 from gpd.cli import app
-from gpd.cohort import file_names, names, search
+from gpd.cohort import file_names, names, read_search
 from gpd.cohort.names import usable
 from gpd.cohort.notes import Notes
 
@@ -283,7 +283,7 @@ def test_a_folder_that_cannot_be_read_is_said(monkeypatch):
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(os, "scandir", denied)
-    assert search.find(Path("closed"), notes) == {"reads": [], "alignment": []}
+    assert read_search.find(Path("closed"), notes) == {"reads": [], "alignment": []}
     assert notes.left_out == {"a folder that cannot be read: Permission denied": ["closed"]}
 
 
@@ -489,6 +489,6 @@ def test_names_are_those_of_the_schema():
     schema = yaml.safe_load((ROOT / "workflow/schemas/units.schema.yaml").read_text())["$defs"]
     assert schema["name"]["pattern"] == "^[A-Za-z0-9][A-Za-z0-9._-]*$"
     assert names.NAME.pattern == f"[A-Za-z0-9][A-Za-z0-9._-]{{0,{schema['name']['maxLength'] - 1}}}"
-    assert {character for character in map(chr, range(256)) if search.UNUSABLE.search(character)} == {
+    assert {character for character in map(chr, range(256)) if read_search.UNUSABLE.search(character)} == {
         character for character in map(chr, range(256)) if not re.search(schema["file"]["pattern"], f"a{character}a")
     }

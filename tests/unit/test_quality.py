@@ -78,7 +78,7 @@ def base_content(dimers: float, adapter: str, cycles: int = 100) -> str:
 
 
 def test_what_trimming_took_of_all_lanes_is_a_share_of_the_sample():
-    cohort = figures.Cohort(CALLED, targets=False)
+    cohort = figures.CohortFigures(CALLED, targets=False)
     cohort.add("S1:male", "samtools_stats", recorded("samtools_stats.txt"))
     for found, kept in ((100, 90), (300, 210)):
         counts = {when: {"reads": count, "bases": 10 * count} for when, count in (("found", found), ("kept", kept))}

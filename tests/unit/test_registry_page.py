@@ -5,7 +5,7 @@ import re
 import pytest
 from packing import SPEED, write_study
 
-from documentation import registry as pages_of
+from documentation import registry_pages as pages_of
 from gpd.benchmark import registry, workload
 from gpd.packages import pack
 

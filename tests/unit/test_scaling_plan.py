@@ -277,11 +277,13 @@ MODELLED_BY = ("variant_recalibration", "train_variant_annotations")  # one of t
 def rules_by_step(pipeline):
     """The rules of each step, by what they tell the executor; local ones are no step's."""
     found: dict[str, set[str]] = {}
-    for path in (ROOT / "workflow/rules").glob(f"{pipeline}*/*.smk"):
+    rules = ROOT / "workflow/rules"
+    for path in (rules / "trim.smk", *rules.glob(f"{pipeline}*/*.smk")):
         for rule, body in RULE.findall(path.read_text()):
             if "    localrule: True" not in body:
                 told = STEP.search(body)
                 own = MODELLED_BY if "pinned_step=modelled_by" in body else [told[1] if told else rule]
+                own = [PIPELINES[pipeline].steps[0]] if "pinned_step=first_step" in body else own
                 for step in own:
                     found.setdefault(step, set()).add(rule)
     return found

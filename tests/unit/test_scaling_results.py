@@ -256,7 +256,7 @@ def test_a_profile_sets_the_threads_of_all_rules_of_a_step_and_says_from_what():
     text = profiles.profile(points, THROUGHPUT, "compact", "none")
     assert yaml.safe_load(text) == {
         "set-threads": {
-            **dict.fromkeys(("map_and_sort", "take_alignment"), 2),
+            **dict.fromkeys(("map_and_sort", "take_alignment", "trim"), 2),
             **dict.fromkeys(("base_recalibrator", "base_recalibration"), 1),
         }
     }

@@ -65,7 +65,7 @@ sys.exit(1 if fails else 0)
 # keys by which the workflow estimates what samples take of the disk
 OF_DISK = {
     **{"bqsr": "gatk", "quantize": [], "alignment_format": "bam", "reblock": False, "gvcf": True},
-    **{"realigner": "none", "bam_input": "keep", "duplicates": "sambamba", "scatter": "none"},
+    **{"realigner": "none", "bam_input": "keep", "duplicates": "sambamba", "scatter": "none", "trim": "none"},
 }
 
 

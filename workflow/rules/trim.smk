@@ -1,4 +1,5 @@
 # Before step 1, with `trim: fastp`: a lane's reads without adapters, and without those that are short or of low quality.
+first_step = "map_and_sort" if config["pipeline"] == "germline" else "align"
 shown += [f"results/trim/{sample}/{unit}.fastp.json" for sample, unit in trimmed_units]
 
 
@@ -18,7 +19,7 @@ rule trim:
     threads: 4
     resources:
         mem_mb=3000,
-        pinned_step="map_and_sort" if config["pipeline"] == "germline" else "align",
+        pinned_step=first_step,
     params:
         **checks("reads/count_reads.py"),
         own=shlex.join(shlex.split(config["extra"]["trim"])),

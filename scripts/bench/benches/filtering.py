@@ -9,7 +9,7 @@ Allele = tuple[str, str, str, str]
 CALLED = "called"  # in place of a filter: all alleles before filters
 
 
-class Taken(NamedTuple):
+class FilteredAlleles(NamedTuple):
     """How many true and false alleles a filter took, and how many of them no other one did."""
 
     true: int
@@ -28,15 +28,17 @@ def takings(calls: Path, truth: Path, reference: Path, sample: str, regions: Pat
             yield f"{name} took {each.true} true, {each.false} false; {alone}"
 
 
-def taken(calls: Path, truth: Path, reference: Path, sample: str, regions: Path | None = None) -> dict[str, Taken]:
+def taken(
+    calls: Path, truth: Path, reference: Path, sample: str, regions: Path | None = None
+) -> dict[str, FilteredAlleles]:
     """By filter what it took of the sample's alleles; first of all what was called."""
     called = read_alleles(calls, reference, sample, regions)
     true = read_alleles(truth, reference, "", regions).keys()
-    counts = {CALLED: Taken(len(called.keys() & true), len(called.keys() - true), 0, 0)}
+    counts = {CALLED: FilteredAlleles(len(called.keys() & true), len(called.keys() - true), 0, 0)}
     for name in sorted({name for names in called.values() for name in names} - {"PASS", "."}):
         part = {allele for allele, names in called.items() if name in names}
         alone = {allele for allele in part if called[allele] == {name}}
-        counts[name] = Taken(len(part & true), len(part - true), len(alone & true), len(alone - true))
+        counts[name] = FilteredAlleles(len(part & true), len(part - true), len(alone & true), len(alone - true))
     return counts
 
 

@@ -39,7 +39,7 @@ class Scripted:
 
 
 @dataclass(frozen=True)
-class Study:
+class MeasuredStudy:
     """The runs of a choice of settings, and what each of them needs."""
 
     plan: StudyPlan
@@ -48,7 +48,7 @@ class Study:
     @classmethod
     def of(
         cls, name: str, pool: Path, settings: Mapping[str, object], grid: Mapping[str, object], lock: int
-    ) -> "Study":
+    ) -> "MeasuredStudy":
         """Lay it out beside the folder of its pool, and make what its runs share.
 
         `settings` stand in place of the pool's; `grid` are keys of the study. `lock` is held while its runs run.

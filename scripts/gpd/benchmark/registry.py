@@ -40,10 +40,13 @@ class Cloud:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
-    """entry.yaml: what packages can't tell. `interest` is what the submitter has to do with who makes or sells the
-    machine, `differs` in what an entry of the open division differs, `watts` what it took at the wall while it ran.
-    `status` is changed by its owner (withdrawn) or by a reviewer (marked), and `note` says why."""
+class RegistryEntry:
+    """entry.yaml: what packages can't tell.
+
+    `interest` is what the submitter has to do with the makers or sellers of the machine, `differs` in what an entry of the
+    open division differs, `watts` what it took at the wall while it ran. `status` is changed by its owner (withdrawn) or
+    by a reviewer (marked), and `note` says why.
+    """
 
     machine: Line
     submitter: Line
@@ -67,14 +70,14 @@ class Listed:
     """An entry of the registry, with its packages, a session each."""
 
     name: str
-    entry: Entry
+    entry: RegistryEntry
     packages: tuple[Path, ...]
 
 
-def read_entry(path: Path) -> Entry:
+def read_entry(path: Path) -> RegistryEntry:
     """What an owner says of a machine. Raises RegistryError, OSError."""
     try:
-        return msgspec.convert(yaml.safe_load(read_text(path)), Entry)
+        return msgspec.convert(yaml.safe_load(read_text(path)), RegistryEntry)
     except (yaml.YAMLError, ValueError) as error:  # of msgspec, too
         raise RegistryError(f"{path}: {' '.join(str(error).split())}") from error
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from gpd.benchmark import circumstances, workload
-from gpd.benchmark.registry import SUFFIX, Entry
-from gpd.benchmark.workload import CURRENT, BenchmarkError, Workload
+from gpd.benchmark.registry import SUFFIX, RegistryEntry
+from gpd.benchmark.workload import CURRENT, BenchmarkError, StandardWorkload
 from gpd.packages import checks
 from gpd.packages.bounds import bounded
 from gpd.packages.check_verdicts import FAILS, Found, Verdict, verdict
@@ -67,7 +67,7 @@ class Session:
         return self.found.plan.study
 
     @property
-    def workload(self) -> Workload:
+    def workload(self) -> StandardWorkload:
         """The workload that it says it is. Raises BenchmarkError."""
         return workload.read(self.study.name)
 
@@ -82,7 +82,7 @@ class RegistryCheck:
     closed: bool = False
 
 
-def judge(entry: Entry, sessions: Sequence[Session]) -> list[Verdict]:
+def judge(entry: RegistryEntry, sessions: Sequence[Session]) -> list[Verdict]:
     """Hold an entry against every check, in the order of the table."""
     asked = [check for check in CHECKS if entry.division == "closed" or not check.closed]
     verdicts = [_verdict(check, sessions) for check in asked]

@@ -31,7 +31,7 @@ class BenchmarkError(GpdError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class WorkloadSettings:
     """workload.yaml. `study` are settings of a study; `gib` is what inputs and results of one sample take of the disk,
     `gib_shared` what all share; `takes` says how long it takes, in words."""
 
@@ -45,7 +45,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Workload:
+class StandardWorkload:
     """`name` has its version; `digests` are those of what each input file holds, uncompressed, by its path.
 
     `workflows` are the digests of the workflows of which its figures are comparable, each with that of the settings.
@@ -53,7 +53,7 @@ class Workload:
 
     name: str
     folder: Path
-    settings: Settings
+    settings: WorkloadSettings
     every_sample: tuple[str, ...]
     digests: Mapping[str, str]
     workflows: frozenset[tuple[str, str]]
@@ -91,15 +91,15 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{FILE}"))
 
 
-def read(name: str) -> Workload:
+def read(name: str) -> StandardWorkload:
     """A workload by the name of its version. Raises BenchmarkError."""
     if name not in names():
         raise BenchmarkError(f"{name}: no such workload; there are {', '.join(names())}")
     folder = FOLDER / name
-    settings = msgspec.convert(yaml.safe_load((folder / FILE).read_text(encoding="utf-8")), Settings)
+    settings = msgspec.convert(yaml.safe_load((folder / FILE).read_text(encoding="utf-8")), WorkloadSettings)
     if settings.pipeline not in PIPELINES:
-        raise BenchmarkError(f"{folder / FILE}: pipeline: {settings.pipeline}: there is none of this name")
-    return Workload(
+        raise BenchmarkError(f"{folder / FILE}: pipeline: {settings.pipeline}: no pipeline has this name")
+    return StandardWorkload(
         name=name,
         folder=folder,
         settings=settings,

@@ -7,9 +7,9 @@ from itertools import islice
 from pathlib import Path
 
 from gpd.cohort.file_names import stem_of
-from gpd.cohort.lanes import Found, Lane
 from gpd.cohort.names import usable
 from gpd.cohort.notes import Notes, few
+from gpd.cohort.read_lanes import Found, Lane
 from gpd.paths import ROOT
 from gpd.processes import ProcessError, run_script
 

@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpd.cohort.lanes import Found
 from gpd.cohort.notes import Notes
+from gpd.cohort.read_lanes import Found
+from gpd.cohort.read_search import as_written
 from gpd.cohort.references import TRAITS, Reference
-from gpd.cohort.search import as_written
 from gpd.cohort.written import CONFIG, FOLDER, SAMPLES, Choice
 from gpd.text.formats import number
 
 
 @dataclass(frozen=True)
-class Given:
+class Basis:
     """What the user gives beside the reads; the run writes to `directory`."""
 
     pipeline: str
@@ -36,7 +36,7 @@ class Given:
         return [self.shown(path) for path in self.named.of(key)] if self.named else []
 
 
-def choices(given: Given, found: Found, notes: Notes) -> Iterator[Choice]:
+def choices(given: Basis, found: Found, notes: Notes) -> Iterator[Choice]:
     """The keys; what they lack goes to the notes, and stands as a comment or an example in the configuration."""
     config = given.directory / FOLDER / CONFIG
     yield Choice("reference", {"fasta": _fasta(given)}, "FASTA file, plain or gzip compressed; indexes are made")
@@ -50,13 +50,13 @@ def choices(given: Given, found: Found, notes: Notes) -> Iterator[Choice]:
     yield from (_of_rna if given.pipeline == "tuxedo" else _of_genomes)(given, found, notes)
 
 
-def _fasta(given: Given) -> str:
+def _fasta(given: Basis) -> str:
     if isinstance(given.reference, Path):
         return given.shown(given.reference)
     return (given.of_reference("reference.fasta") or ["GENOME.fa.gz"])[0]
 
 
-def _of_genomes(given: Given, found: Found, notes: Notes) -> Iterator[Choice]:
+def _of_genomes(given: Basis, found: Found, notes: Notes) -> Iterator[Choice]:
     known = [given.shown(path) for path in given.known_sites] or given.of_reference("known_sites")
     why = "VCF files of known variants, by which base qualities are recalibrated"
     yield Choice("known_sites", known or ["KNOWN_SITES.vcf.gz"], why, is_open=not known)
@@ -71,7 +71,7 @@ def _of_genomes(given: Given, found: Found, notes: Notes) -> Iterator[Choice]:
         yield from _of_named(given, given.named)
 
 
-def _of_named(given: Given, reference: Reference) -> Iterator[Choice]:
+def _of_named(given: Basis, reference: Reference) -> Iterator[Choice]:
     """What else a reference brings that is known by name; what is a matter of choice as comments."""
     if indels := given.of_reference("known_indels"):
         yield Choice("known_indels", indels)
@@ -92,7 +92,7 @@ def _of_named(given: Given, reference: Reference) -> Iterator[Choice]:
         yield Choice("vqsr", models, "training sets, for filter: vqsr")
 
 
-def _of_rna(given: Given, found: Found, notes: Notes) -> Iterator[Choice]:
+def _of_rna(given: Basis, found: Found, notes: Notes) -> Iterator[Choice]:
     folder = given.directory / FOLDER
     genes = [given.shown(given.annotation)] if given.annotation else given.of_reference("annotation")
     yield Choice("annotation", (genes or ["GENES.gtf.gz"])[0], "the genes, GTF or GFF3", not genes)

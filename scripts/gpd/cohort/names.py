@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gpd.cohort.lanes import ALIGNED, NO_LANE, Lane
 from gpd.cohort.notes import Notes, few
+from gpd.cohort.read_lanes import ALIGNED, NO_LANE, Lane
 from gpd.errors import GpdError
 from gpd.text.formats import brief
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from gpd.cohort.lanes import Lane
-from gpd.cohort.search import as_written
+from gpd.cohort.read_lanes import Lane
+from gpd.cohort.read_search import as_written
 from gpd.errors import GpdError
 from gpd.execution import configuration
 from gpd.execution.configuration import ConfigurationError
@@ -40,7 +40,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Cohort:
+class NewCohort:
     """All that is written of a cohort."""
 
     pipeline: str
@@ -84,7 +84,7 @@ def table(columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> str:
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def write(cohort: Cohort, directory: Path) -> list[Path]:
+def write(cohort: NewCohort, directory: Path) -> list[Path]:
     """Write the files of the configuration that a run in the directory reads. Returns their paths.
 
     Raises GpdError where one of them is there, or where the workflow would refuse one; nothing is written then.

@@ -20,7 +20,7 @@ from gpd.paths import ROOT
 from gpd.text.formats import counted, listed
 
 if TYPE_CHECKING:
-    from gpd.benchmark.workload import Workload
+    from gpd.benchmark.workload import StandardWorkload
     from gpd.lab.study_state import StudyPlan
 
 PACKAGE = "session-{}.gpd.tar.gz"
@@ -28,11 +28,11 @@ INPUTS, LOCK = "inputs", ".lock"
 TEMPLATE = """\
 # What packages can't tell. docs/how-to/benchmark-a-machine.md has every key.
 machine: ""       # what a reader calls it, such as: two EPYC 9654, 768 GiB, in our rack
-submitter: ""     # who measured
-interest: ""      # what you have to do with who makes or sells the machine, or: none
+submitter: ""     # your name
+interest: ""      # what you have to do with the makers or sellers of the machine, or: none
 division: closed  # open, with `differs:`, where anything is not as the workload has it
 """
-GO_ON = "what has been made is kept: the same command goes on"
+GO_ON = "nothing is lost: the same command goes on"
 
 app = typer.Typer(
     cls=Subcommands,
@@ -68,7 +68,7 @@ def tiny(directory: Directory = Path("benchmark-run"), session: Session = 1) -> 
 
 def run(kind: str, directory: Path, session: int, console: Console) -> int:
     """Make a workload's inputs, measure what is left of a session, and print its figure; 1 where outputs disagree."""
-    from gpd.benchmark import calibration, circumstances, workload
+    from gpd.benchmark import calibrating, circumstances, workload
     from gpd.lab.study_state import StudyState
     from gpd.machines import launcher, this_host
 
@@ -83,8 +83,8 @@ def run(kind: str, directory: Path, session: int, console: Console) -> int:
     plan = make_plan(given, cores, folder, session)
     study = plan.study.folder
     if StudyState(plan).left:
-        calibration.note(study)
-    code = gpd_throughput.measure(plan, console, lambda: calibration.note(study))
+        calibrating.note(study)
+    code = gpd_throughput.measure(plan, console, lambda: calibrating.note(study))
     conclude(given, study, folder / PACKAGE.format(session), console)
     return code
 
@@ -93,29 +93,29 @@ def disturbing(lines: Iterable[str]) -> list[str]:
     return [f"this disturbs a measurement: {line}" for line in lines]
 
 
-def make_inputs(given: "Workload", cores: int, folder: Path, console: Console) -> None:
+def make_inputs(given: "StandardWorkload", cores: int, folder: Path, console: Console) -> None:
     """Simulate the inputs that are missing, and hold all of them against their digests."""
-    from gpd.benchmark import inputs
+    from gpd.benchmark import workload_inputs
     from gpd.commands import run_display
     from gpd.execution import interruption, run_lock
 
     samples, place = given.samples(cores), folder / INPUTS
     place.mkdir(exist_ok=True)
-    inputs.find_room(given, len(samples), place)
+    workload_inputs.find_room(given, len(samples), place)
     try:
         with interruption.catching(), run_lock.hold(folder / LOCK, folder, "gpd benchmark"):
             print_lines(console, [f"{given.name}: simulating {counted(len(samples), 'sample')}"])
             with run_display.progress(console) as display:
-                inputs.make(given, samples, place, cores, lambda _, state: display.changed(state))
+                workload_inputs.make(given, samples, place, cores, lambda _, state: display.changed(state))
             print_lines(console, [f"{given.name}: holding the inputs against their digests"])
-            inputs.verify(given, samples, place)
+            workload_inputs.verify(given, samples, place)
     except Interrupted as interrupted:
         raise Interrupted(interrupted.signum, ["the inputs"], GO_ON) from interrupted
 
 
-def make_plan(given: "Workload", cores: int, folder: Path, session: int) -> "StudyPlan":
+def make_plan(given: "StandardWorkload", cores: int, folder: Path, session: int) -> "StudyPlan":
     """The study that a session is, with the digests of the inputs that were verified."""
-    from gpd.benchmark import inputs
+    from gpd.benchmark import workload_inputs
     from gpd.lab import study_plan
 
     own = folder / f"session-{session}"
@@ -123,10 +123,10 @@ def make_plan(given: "Workload", cores: int, folder: Path, session: int) -> "Stu
     settings = given.study(cores, str(own), str(folder / INPUTS))
     write_text(own / "throughput.yaml", yaml.safe_dump(settings, sort_keys=False))
     plan = study_plan.make_plan(own / "throughput.yaml")
-    return replace(plan, sources={name: inputs.known_source(one, given) for name, one in plan.sources.items()})
+    return replace(plan, sources={name: workload_inputs.known_source(one, given) for name, one in plan.sources.items()})
 
 
-def conclude(given: "Workload", study: Path, file: Path, console: Console) -> None:
+def conclude(given: "StandardWorkload", study: Path, file: Path, console: Console) -> None:
     """Package a session, say what disturbed it, and last its figure in a line."""
     from gpd.benchmark import circumstances, result
     from gpd.packages import pack
@@ -193,7 +193,7 @@ def submit(
 def new_workflows(folder: Path) -> tuple[Path, list[tuple[str, str, str]]]:
     """A workload's table of workflows, and rows of this clone's, where sessions are the first of it.
 
-    Who reviews the entry says whether figures of it are comparable with those before.
+    Its reviewer says whether figures of it are comparable with those before.
     """
     from gpd.benchmark import registry, submission, workload
     from gpd.lab.provenance import workflow_digest

@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from gpd.cohort import alignments, lanes, names, references, search, sheets, written
-from gpd.cohort.choices import Given, choices
-from gpd.cohort.lanes import Found, Lane
+from gpd.cohort import alignments, foreign_sheets, names, read_lanes, read_search, references, written
+from gpd.cohort.choices import Basis, choices
 from gpd.cohort.notes import Notes
+from gpd.cohort.read_lanes import Found, Lane
 from gpd.cohort.references import Reference
-from gpd.cohort.written import Cohort
+from gpd.cohort.written import NewCohort
 from gpd.commands.subcommands import print_grids, print_lines, terminal
 from gpd.errors import GpdError
 from gpd.records.run_spec import OwnPipeline
@@ -64,19 +64,27 @@ def command(
     written.refuse_present(directory)
     notes = Notes()
     found = _of_sheet(sheet, folder, notes) if sheet else _of_folder(folder or Path(), samples_by, notes)
-    given = Given(
+    given = Basis(
         pipeline or ("tuxedo" if found.is_rna else "germline"),
         directory,
         _reference(reference, references_in),
         known_sites or [],
         annotation,
     )
+    cohort = _cohort(given, found, notes)
+    _show(cohort, directory, notes, written.write(cohort, directory))
+
+
+def _cohort(given: Basis, found: Found, notes: Notes) -> NewCohort:
+    """What is written. Raises GpdError where no reads can be used."""
     usable = replace(found, lanes=tuple(_usable(found.lanes, given.pipeline, notes)))
     if not usable.lanes:
         raise GpdError("\n".join(["no reads that can be used", *notes.lines()]))
     named = names.with_usable_names(usable.lanes, notes)
-    cohort = Cohort(given.pipeline, named, [*choices(given, usable, notes)])
-    paths = written.write(cohort, directory)
+    return NewCohort(given.pipeline, named, [*choices(given, usable, notes)])
+
+
+def _show(cohort: NewCohort, directory: Path, notes: Notes, paths: Sequence[Path]) -> None:
     console = terminal()
     print_grids(console, [_grid(cohort)])
     print_lines(console, [*notes.lines(), f"written: {', '.join(map(str, paths))}"])
@@ -93,15 +101,15 @@ def _reference(given: str, folder: Path) -> Path | Reference | None:
 
 
 def _of_sheet(sheet: Path, folder: Path | None, notes: Notes) -> Found:
-    files = search.find(folder, notes) if folder else {}
-    return sheets.read(sheet, chain.from_iterable(files.values()), notes)
+    files = read_search.find(folder, notes) if folder else {}
+    return foreign_sheets.read(sheet, chain.from_iterable(files.values()), notes)
 
 
 def _of_folder(folder: Path, samples_by: SamplesBy | None, notes: Notes) -> Found:
     """Lanes below the folder. Raises GpdError where one name may be that of several samples."""
-    files = search.find(folder, notes)
-    found = lanes.lanes_of(lanes.read_files(files["reads"], notes), samples_by == SamplesBy.FOLDER, notes)
-    if not samples_by and (lines := lanes.clashes(found)):
+    files = read_search.find(folder, notes)
+    found = read_lanes.lanes_of(read_lanes.read_files(files["reads"], notes), samples_by == SamplesBy.FOLDER, notes)
+    if not samples_by and (lines := read_lanes.clashes(found)):
         advice = "is that one sample (--samples-by name), or is each folder one (--samples-by folder)?"
         raise GpdError("\n".join(f"{line}: {advice}" for line in lines[:MOST_SHOWN]))
     if found and all(len(lane.files) == 1 for lane in found):
@@ -120,7 +128,7 @@ def _usable(found: Sequence[Lane], pipeline: str, notes: Notes) -> Iterator[Lane
             yield lane
 
 
-def _grid(cohort: Cohort) -> Grid:
+def _grid(cohort: NewCohort) -> Grid:
     """The samples, or the first of many."""
     its: dict[str, list[Lane]] = {}
     for lane in cohort.lanes:

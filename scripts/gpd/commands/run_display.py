@@ -118,7 +118,7 @@ def finished_lines(summary: Summary, waited: str = "") -> list[str]:
 
 
 def verdict_lines(table: Path) -> list[str]:
-    """How many samples pass by the table of samples, and who does not, with the reason; none without a table."""
+    """How many samples pass by the table of samples, and which do not, with the reason; none without a table."""
     if not table.exists():
         return []
     lines = read_bytes(table).decode(errors="replace").splitlines()

@@ -17,7 +17,7 @@ LEFT_OUT, TRANSCRIPTS = "results/left_out.tsv", "results/merge/transcripts.gtf"
 
 
 @dataclass(frozen=True)
-class Given:
+class HandedOn:
     """A file of a run, and its path in what is handed on."""
 
     source: Path
@@ -25,7 +25,7 @@ class Given:
     kind: str
 
 
-def contents(directory: Path, results: Mapping[str, str], configured: Configuration) -> list[Given]:
+def contents(directory: Path, results: Mapping[str, str], configured: Configuration) -> list[HandedOn]:
     """What is handed on of the run in `directory`; `results` are the paths that the workflow told, by kind.
 
     Raises GpdError where one is not there.
@@ -33,25 +33,25 @@ def contents(directory: Path, results: Mapping[str, str], configured: Configurat
     found = [each for kind, path in results.items() for each in _of_kind(directory, kind, path, configured)]
     config = configured.config
     if config["leave_out"]:
-        found.append(Given(directory / LEFT_OUT, Path(Path(LEFT_OUT).name), "samples"))
+        found.append(HandedOn(directory / LEFT_OUT, Path(Path(LEFT_OUT).name), "samples"))
     if config["pipeline"] == "tuxedo" and config["assembly"] != "reference_only":
-        found.append(Given(directory / TRANSCRIPTS, Path(Path(TRANSCRIPTS).name), "transcripts"))
+        found.append(HandedOn(directory / TRANSCRIPTS, Path(Path(TRANSCRIPTS).name), "transcripts"))
     if missing := [str(each.source) for each in found if not each.source.is_file()]:
         raise GpdError(f"{missing[0]}: not there, and it is to be handed on")
     return found
 
 
-def _of_kind(directory: Path, kind: str, path: str, configured: Configuration) -> Iterator[Given]:
+def _of_kind(directory: Path, kind: str, path: str, configured: Configuration) -> Iterator[HandedOn]:
     for fields in _names(path, configured):
         source = directory / path.format_map(fields)
         if kind in ALONE:
-            yield Given(source, Path(ALONE[kind]), kind)
+            yield HandedOn(source, Path(ALONE[kind]), kind)
         elif kind in WHOLE:
             folder = source if source.is_dir() else source.parent
             own = Path(WHOLE[kind], fields.get("contrast", ""))
-            yield from (Given(each, own / each.name, kind) for each in _plain_files(folder))
+            yield from (HandedOn(each, own / each.name, kind) for each in _plain_files(folder))
         else:
-            yield from (Given(each, Path(kind, each.name), kind) for each in [source, *_indexes(source)])
+            yield from (HandedOn(each, Path(kind, each.name), kind) for each in [source, *_indexes(source)])
 
 
 def _names(path: str, configured: Configuration) -> list[dict[str, str]]:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ def made_whole(folder: Path) -> Iterator[Path]:
         yield unfinished
         umask = os.umask(0)
         os.umask(umask)
-        unfinished.chmod(0o777 & ~umask)
+        unfinished.chmod((stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO) & ~umask)
         unfinished.rename(folder)
     except BaseException:
         shutil.rmtree(unfinished)

@@ -13,7 +13,7 @@ Config = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Tool:
+class CitedTool:
     """A row of the table of citations: a command, its conda package, its name, and what to cite."""
 
     command: str
@@ -22,11 +22,11 @@ class Tool:
     citation: str
 
 
-def read_tools() -> dict[str, Tool]:
+def read_tools() -> dict[str, CitedTool]:
     """The tools that can be cited, by command."""
     with CITATIONS.open(encoding="utf-8") as lines:
         rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return {row["command"]: Tool(**row) for row in rows}
+        return {row["command"]: CitedTool(**row) for row in rows}
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Cited:
     """Names tools with their versions and the numbers of their citations, in the order in which they are named."""
 
     versions: Mapping[str, str | None]
-    tools: Mapping[str, Tool] = field(default_factory=read_tools)
+    tools: Mapping[str, CitedTool] = field(default_factory=read_tools)
     citations: list[str] = field(default_factory=list)
 
     def __call__(self, command: str) -> str:

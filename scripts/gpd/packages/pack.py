@@ -146,7 +146,7 @@ def _start(line: str) -> dict[str, Any]:
 
 
 def _calibration(line: str) -> Any:
-    """Raises ValueError where the line is none of calibration.jsonl."""
+    """Raises ValueError where the line is not of calibration.jsonl."""
     return msgspec.to_builtins(decode(line, Calibration))
 
 

@@ -29,6 +29,7 @@ from .snakemake_interface import (
     check_version,
     give_shell,
     is_local_rule,
+    look_again_once,
     run_mem_mb,
     usual_shell,
 )
@@ -43,6 +44,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
     def __post_init__(self) -> None:
         super().__post_init__()
         check_version()
+        look_again_once()
         given = self.workflow.executor_settings
         self.settings = given if isinstance(given, ExecutorSettings) else of_environment()
         of_job(self.settings, {})  # refuses what no job can have

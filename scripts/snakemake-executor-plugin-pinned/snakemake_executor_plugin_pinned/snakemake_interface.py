@@ -7,6 +7,7 @@
     shell.get_executable                    the shell that the workflow would have had
     workflow.global_resources               what all jobs together may have of memory
     ExecutorPluginRegistry._instance        stand_in(), on a cluster's nodes
+    JobScheduler._schedule_reevalutation    look_again_once(): its timers would multiply
 
 `shell_exec` itself is documented. A Python script's preamble has its value unquoted (script/__init__.py, 9.27.1), which
 is a syntax error for every value: JobShell stands for it there.
@@ -15,6 +16,7 @@ is a syntax error for every value: JobShell stands for it there.
 import os
 from importlib.metadata import version
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
@@ -30,6 +32,7 @@ __all__ = [
     "check_version",
     "give_shell",
     "is_local_rule",
+    "look_again_once",
     "run_mem_mb",
     "stand_in",
     "usual_shell",
@@ -50,6 +53,30 @@ def check_version() -> None:
 def usual_shell() -> str:
     """The path of the shell that jobs would have had."""
     return shell.get_executable() or "/bin/sh"
+
+
+def look_again_once() -> None:
+    """Have Snakemake look again for jobs to start after a second, once however often it has looked meanwhile.
+
+    Its limit of jobs a second (--max-jobs-per-timespan) has it start a timer at each look, and each timer makes for
+    another look. So each job that ends while others are ready would add a look a second, to the end of the run.
+    """
+    from snakemake.scheduling.job_scheduler import JobScheduler  # which imports this package
+
+    waiting = set()
+
+    def schedule(scheduler: Any, delay: float) -> None:
+        def look() -> None:
+            waiting.discard(scheduler)
+            scheduler._open_jobs.release()
+
+        if scheduler not in waiting:
+            waiting.add(scheduler)
+            timer = Timer(delay, look)
+            timer.daemon = True  # else the end of the run waits for it
+            timer.start()
+
+    JobScheduler._schedule_reevalutation = schedule
 
 
 def is_local_rule(job: Any) -> bool:

@@ -10,7 +10,7 @@ import inputs
 
 
 def read(path: str) -> dict:
-    """Samples of the read groups, how many these are, order, and who recalibrated; or the fault of the file."""
+    """Samples of the read groups, how many these are, order, its recalibrator; or the fault of the file."""
     try:
         header = inputs.read_header(path)
     except inputs.InputError as error:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from gpd.cohort.lanes import Found, Lane
 from gpd.cohort.notes import Notes, few
-from gpd.cohort.search import UNUSABLE
+from gpd.cohort.read_lanes import Found, Lane
+from gpd.cohort.read_search import UNUSABLE
 from gpd.errors import GpdError
 from gpd.files import read_text
 from gpd.text.formats import brief
@@ -145,7 +145,7 @@ def _plain(text: str) -> str:
 
 
 def known(row: Row, *columns: str) -> str:
-    """What the first of the columns that is filled in says; "" where none is."""
+    """What the first of the columns that is filled in says; "" without one."""
     values = (row.get(column, "") for column in columns)
     return next((value for value in values if value.upper() not in NOT_KNOWN), "")
 

@@ -24,8 +24,8 @@ NAME_PX, BAR_PX, LINE_PX, AFTER_PX = 220, 420, 26, 120
 ELAPSED = "elapsed_h"
 UNVERIFIED = "unverified"
 RULES = {
-    "who may submit": "who measured, or who may speak for them; `submitter` names them",
-    "interest": "who makes, sells or rents out the machine says so in `interest`",
+    "submitters": "those that measured, or that may speak for them; `submitter` names them",
+    "interest": "makers, sellers and lessors of the machine say so in `interest`",
     "divisions": "`closed`: the workload as it is. `open`: another mapper or other settings, said in `differs`",
     UNVERIFIED: "until an entry of another submitter, of the same CPU and cores, agrees within its interval",
     "noise": f"a calibration that drifts by more than {100 * MOST_DRIFT:.0f}%, disturbed runs, shared machines: they "
@@ -37,7 +37,7 @@ RULES = {
 
 
 @dataclass(frozen=True)
-class Machine:
+class RegistryMachine:
     """An entry with what follows from its sessions; its figure is that of the first."""
 
     listed: Listed
@@ -75,16 +75,16 @@ def pages() -> dict[str, str]:
     return {"registry": _overview(machines), **{f"registry-{one.listed.name}": _own_page(one) for one in machines}}
 
 
-def _read(listed: Listed) -> Machine | None:
+def _read(listed: Listed) -> RegistryMachine | None:
     sessions = tuple(map(Session.read, listed.packages))
     found = result.of_tables(sessions[0].found.tables) if sessions else None
-    return Machine(listed, sessions, found) if found else None
+    return RegistryMachine(listed, sessions, found) if found else None
 
 
 # ---- all machines --------------------------------------------------------------------------------------------
 
 
-def _overview(machines: Sequence[Machine]) -> str:
+def _overview(machines: Sequence[RegistryMachine]) -> str:
     parts = []
     for workload in sorted({one.workload for one in machines}):
         for division in ("closed", "open"):
@@ -106,7 +106,7 @@ def _overview(machines: Sequence[Machine]) -> str:
     )
 
 
-def _table(machines: Sequence[Machine], every: Sequence[Machine]) -> str:
+def _table(machines: Sequence[RegistryMachine], every: Sequence[RegistryMachine]) -> str:
     """A table that the page's script sorts and filters."""
     heads = "".join(f"<th>{html.escape(head)}</th>" for head in HEADS)
     rows = "\n".join(
@@ -115,7 +115,7 @@ def _table(machines: Sequence[Machine], every: Sequence[Machine]) -> str:
     return f'<table class="registry">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>'
 
 
-def _row(machine: Machine, every: Sequence[Machine]) -> Iterator[str]:
+def _row(machine: RegistryMachine, every: Sequence[RegistryMachine]) -> Iterator[str]:
     entry, best, host = machine.entry, machine.result.best, machine.host
     daily = machine.daily.value or 0.0
     alone = machine.result.alone
@@ -144,7 +144,7 @@ def _row(machine: Machine, every: Sequence[Machine]) -> Iterator[str]:
     )
 
 
-def _agreeing(machine: Machine, every: Iterable[Machine]) -> list[Machine]:
+def _agreeing(machine: RegistryMachine, every: Iterable[RegistryMachine]) -> list[RegistryMachine]:
     """Entries of others, of the same kind of machine, whose intervals overlap with this one's."""
     return [
         other
@@ -161,7 +161,7 @@ def _overlap(one: Estimate, other: Estimate) -> bool:
     return None not in ends and one.low <= other.high and other.low <= one.high  # type: ignore[operator]
 
 
-def _chart(machines: Sequence[Machine]) -> str:
+def _chart(machines: Sequence[RegistryMachine]) -> str:
     """Bars of samples a day with the 95% interval of each."""
     most = max((one.daily.high or one.daily.value or 0.0) for one in machines)
     lines = [_bar(at, one, most) for at, one in enumerate(machines)]
@@ -172,7 +172,7 @@ def _chart(machines: Sequence[Machine]) -> str:
     )
 
 
-def _bar(at: int, machine: Machine, most: float) -> str:
+def _bar(at: int, machine: RegistryMachine, most: float) -> str:
     daily, middle = machine.daily, LINE_PX * at + LINE_PX // 2
 
     def x(value: float | None) -> str:
@@ -222,7 +222,7 @@ def _published() -> str:
 # ---- one machine ---------------------------------------------------------------------------------------------
 
 
-def _own_page(machine: Machine) -> str:
+def _own_page(machine: RegistryMachine) -> str:
     entry = machine.entry
     facts = {
         "CPU": machine.host.cpu_model or "",

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from gpd.benchmark.workload import CALLED, CONFIG, BenchmarkError, Workload
+from gpd.benchmark.workload import CALLED, CONFIG, BenchmarkError, StandardWorkload
 from gpd.execution import interruption, workflow
 from gpd.lab.digests import CHUNK_BYTES
 from gpd.lab.pool import Source
@@ -34,13 +34,13 @@ class WorkloadSource(Source):
         return self.known[sample]
 
 
-def known_source(source: Source, workload: Workload) -> WorkloadSource:
+def known_source(source: Source, workload: StandardWorkload) -> WorkloadSource:
     """The pool, with the digests of its samples' reads."""
     own = {each.name: getattr(source, each.name) for each in fields(Source)}
     return WorkloadSource(**own, known={one.name: workload.input_digest(one.name) for one in source.members})
 
 
-def find_room(workload: Workload, samples: int, folder: Path) -> None:
+def find_room(workload: StandardWorkload, samples: int, folder: Path) -> None:
     """Raise BenchmarkError where the disk has too little room for what is not there yet."""
     settings = workload.settings
     there = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / GIB
@@ -52,7 +52,7 @@ def find_room(workload: Workload, samples: int, folder: Path) -> None:
         )
 
 
-def make(workload: Workload, samples: Sequence[str], folder: Path, cores: int, changed: Changed) -> None:
+def make(workload: StandardWorkload, samples: Sequence[str], folder: Path, cores: int, changed: Changed) -> None:
     """Simulate what is missing of the inputs. Raises BenchmarkError, and Interrupted where a signal ends it."""
     for name in SHEETS:  # another machine in this place may have another number of cores
         (folder / name).unlink(missing_ok=True)
@@ -77,7 +77,7 @@ def make(workload: Workload, samples: Sequence[str], folder: Path, cores: int, c
         raise BenchmarkError(ended.reason)
 
 
-def verify(workload: Workload, samples: Sequence[str], folder: Path) -> None:
+def verify(workload: StandardWorkload, samples: Sequence[str], folder: Path) -> None:
     """Hold each input against its digest. Raises BenchmarkError, a line for each that differs."""
     files = workload.inputs(tuple(samples))
     found = contents(folder, files)
