@@ -140,7 +140,7 @@ bench: installed ## measure what the documentation says, into EVIDENCE (docs/evi
 			python "$$bench" --json "$(EVIDENCE)/$$(basename "$$bench" .py).json" $(BENCH_ARGS) || failed+=("$$bench"); done; \
 		if (( $${#failed[@]} )); then echo "make bench: failed: $${failed[*]}" >&2; exit 1; fi
 
-bench-many: ## whether 128 and 512 CPUs have work with 1,000 genomes, on a made-up machine in virtual time
+bench-many: installed ## whether 128 and 512 CPUs have work with 1,000 genomes, on a made-up machine in virtual time
 	@$(MAKE) bench BENCHES=scripts/bench/many.py
 
 SITE := docs/_build/html

@@ -45,7 +45,7 @@ class RegistryMachine:
     result: Result
 
     @property
-    def entry(self) -> registry.Entry:
+    def entry(self) -> registry.RegistryEntry:
         return self.listed.entry
 
     @property

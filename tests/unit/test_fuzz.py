@@ -21,8 +21,7 @@ from launching import TOPOLOGIES as FOLDER
 from test_inputs import SCHEMAS, bam, bgzip, cram, fastq
 from test_ledger_command import killed, record
 
-from gpd.cohort import foreign_sheets as other_sheets
-from gpd.cohort import names
+from gpd.cohort import names, other_sheets
 from gpd.cohort.notes import Notes
 from gpd.cohort.written import NewCohort
 from gpd.commands import gpd_ledger as ledger_command

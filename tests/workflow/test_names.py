@@ -98,7 +98,7 @@ def test_no_two_names_share_a_path(pipeline, at_least):
     paths: dict[str, str] = {}
     for template, name, mode in product(templates(pipeline), NASTY, ("snps", "indels")):
         path = template.format(
-            sample=name, callset=name, unit=name, mode=mode, kind=mode[:-1], ending="recal", column="fq1"
+            sample=name, callset=name, unit=name, mode=mode, kind=mode[:-1], ending="recal", mate="1"
         )
         assert paths.setdefault(path, name) == name, path
     folders = {str(folder) for path in paths for folder in PurePosixPath(path).parents}

@@ -191,7 +191,7 @@ def is_trimmed(sample, unit):
 def mapped_files(sample, unit):
     """The FASTQ files that a unit is mapped from, by column: its own, or what trimming leaves of them."""
     own = {column: units[sample][unit][column] for column in ("fq1", "fq2") if units[sample][unit][column]}
-    trimmed = {column: f"results/trim/{sample}/{unit}_R{column[-1]}.fq.gz" for column in own}
+    trimmed = {f"fq{mate}": f"results/trim/{sample}/{unit}_R{mate}.fq.gz" for mate in range(1, len(own) + 1)}
     return trimmed if is_trimmed(sample, unit) else own
 
 

@@ -83,7 +83,7 @@ class MadeUpMachine:
         self.released += 1
 
     def acquire(self) -> None:
-        """End what has ended meanwhile, and without any, wait for the next end."""
+        """End the jobs whose time is over; without any, wait for the next one to end."""
         self.go_on()
         while self.running and (self.running[0][0] <= self.now or not self.released):
             self.end()

@@ -43,9 +43,9 @@ class Cloud:
 class RegistryEntry:
     """entry.yaml: what packages can't tell.
 
-    `interest` is what the submitter has to do with the makers or sellers of the machine, `differs` in what an entry of the
-    open division differs, `watts` what it took at the wall while it ran. `status` is changed by its owner (withdrawn) or
-    by a reviewer (marked), and `note` says why.
+    `interest` is what the submitter has to do with the makers or sellers of the machine, `differs` in what an entry of
+    the open division differs, `watts` what it took at the wall while it ran. `status` is changed by its owner
+    (withdrawn) or by a reviewer (marked), and `note` says why.
     """
 
     machine: Line

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from gpd.cohort import alignments, foreign_sheets, names, read_lanes, read_search, references, written
+from gpd.cohort import alignments, names, other_sheets, read_lanes, read_search, references, written
 from gpd.cohort.choices import Basis, choices
 from gpd.cohort.notes import Notes
 from gpd.cohort.read_lanes import Found, Lane
@@ -102,7 +102,7 @@ def _reference(given: str, folder: Path) -> Path | Reference | None:
 
 def _of_sheet(sheet: Path, folder: Path | None, notes: Notes) -> Found:
     files = read_search.find(folder, notes) if folder else {}
-    return foreign_sheets.read(sheet, chain.from_iterable(files.values()), notes)
+    return other_sheets.read(sheet, chain.from_iterable(files.values()), notes)
 
 
 def _of_folder(folder: Path, samples_by: SamplesBy | None, notes: Notes) -> Found:
