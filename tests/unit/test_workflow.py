@@ -80,9 +80,15 @@ Job 4 has been submitted with SLURM jobid 17 (log: x.log).
 
 
 def answers(folder, monkeypatch, first, later):
-    """A queue that answers once in one way, and then in another."""
+    """A queue that answers in one way until it was asked twice since the job was submitted, and then in another."""
     squeue = folder / "squeue"
-    squeue.write_text(f'#!/bin/sh\nif [ -e "$0.asked" ]; then {later}; else touch "$0.asked"; {first}; fi\n')
+    squeue.write_text(
+        f"""#!/bin/sh
+        if [ -e "$0.twice" ]; then {later}; exit; fi
+        if grep -q submitted {folder}/log; then [ ! -e "$0.once" ] || touch "$0.twice"; touch "$0.once"; fi
+        {first}
+        """
+    )
     squeue.chmod(0o755)
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
 

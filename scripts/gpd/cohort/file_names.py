@@ -84,10 +84,7 @@ def named(name: str) -> Named:
     for convention, pattern in PATTERNS:
         if found := pattern.fullmatch(stem):
             parts = {key: value or "" for key, value in found.groupdict().items()}
-            mate = parts.get("mate", "")
-            parts["mate"] = (
-                mate if mate.startswith("I") else mate[-1:] if convention != "numbers" else mate.removeprefix("r")
-            )
+            parts["mate"] = _mate(parts.get("mate", ""))
             if convention == "MGI" and not parts["sample"]:
                 parts["sample"] = "_".join(filter(None, (parts["flowcell"], parts["tag"])))
             return Named(convention, stem, **parts)
