@@ -86,7 +86,8 @@ def missing_tools(planned):
     rows = [row for row in table if config["pipeline"] in row["needed_by"]]
     if workflow.deployment_settings.deployment_method:
         rows = [row for row in rows if row["conda"] == "-"]
-    return tools.errors(tools.called(rows, texts), Path(workflow.sourcecache.cache_path).with_name("gpd-tools.json"))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "snakemake")  # Snakemake's own
+    return tools.errors(tools.called(rows, texts), cache / "gpd-tools.json")
 
 
 def called_by(rule):
