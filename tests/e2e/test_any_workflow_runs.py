@@ -112,8 +112,10 @@ def test_the_report_has_samples_a_day_and_each_rule_with_its_half_width(words):
     for rule in RULES:
         for n, shown in zip((1, 2), row(plain, rule), strict=True):
             found = times.loc[n, rule, "elapsed_h"]
-            value, half = (float(part) for part in shown.split(" ± "))
-            step = 10 ** -len(shown.rpartition(".")[2]) if "." in shown else 1
+            plain_half, _, se = shown.partition(" (se ")
+            value, half = (float(part) for part in plain_half.split(" ± "))
+            step = 10 ** -len(plain_half.rpartition(".")[2]) if "." in plain_half else 1
+            assert float(se.rstrip(")")) == pytest.approx(found.se * 3600, rel=0.06)
             assert value == pytest.approx(found["mean"] * 3600, abs=step)
             assert half == pytest.approx(T_OF_ONE * found.se * 3600, abs=step)
     assert len(row(plain, "samples a day")) == 2

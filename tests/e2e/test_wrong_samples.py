@@ -341,7 +341,7 @@ def test_haploid_and_polyploid_calls_are_counted_and_what_is_not_known_of_them_i
             path = tmp_path / f"results/{kind}/{sample}.txt"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("\n")
-    rules = ("bcftools_stats", "haploid_calls", "call_genotypes", "list_files", "identity", "quality")
+    rules = ("bcftools_stats", "filtered_alone", "haploid_calls", "call_genotypes", "list_files", "identity", "quality")
     ran = cohort.snakemake("--allowed-rules", *rules, "--", TABLE)
     assert ran.exit_code == 0, ran.output
     names = ("snps", "indels", "ti_tv", "snps_all", "ti_tv_all", "novel", "het_hom_all", "contamination", "same_person")

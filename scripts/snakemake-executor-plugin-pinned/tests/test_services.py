@@ -98,6 +98,7 @@ def test_what_a_killed_run_held_for_a_group_stays_held_until_the_group_is_gone(h
     text = f'rule all:\n    output: "x"\n    threads: {len(os.sched_getaffinity(0))}\n    shell: "touch x"\n'
     done = other.run(text, *every, cores=len(os.sched_getaffinity(0)))
     assert done.returncode == 0, done.stderr
+    wait_until(lambda: len(here.records()) == 5)  # the last of the killed may still be writing its own
     causes = sorted((each["rule"], each["cause"]) for each in here.records())
     assert causes == [("all", None), *((rule, "killed") for rule in ("plain", "slow", "uses", "uses"))]
     checked = here.ledger("check")

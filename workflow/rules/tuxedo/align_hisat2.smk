@@ -65,6 +65,7 @@ rule align:
         **checks("reads/count_reads.py"),
         index=lambda wildcards, input: index_prefix(input.index),
         reads=hisat2_reads,
+        files=sample_reads,  # in order: what follows from `input` makes nothing again where it changes
         strandness=hisat2_strandness,
         lanes=lanes,
         min_mapped=min_mapped,

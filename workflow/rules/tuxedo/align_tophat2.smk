@@ -51,6 +51,7 @@ rule tophat2:
         index=lambda wildcards, input: index_prefix(input.index),
         links=tophat_links,
         reads=tophat_reads,
+        files=sample_reads,  # in order: what follows from `input` makes nothing again where it changes
         own=shlex.join(shlex.split(config["extra"]["tophat2"])),
         library=config["strandedness"].replace("auto", "fr-unstranded"),
         novel="--no-novel-juncs" if config["assembly"] == "reference_only" else "",
