@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
 LACKS = {
     "-": lambda: True,
     "root": lambda: os.geteuid() != 0,
     "setpriv as root": lambda: os.geteuid() != 0 or not shutil.which("setpriv"),
-    "shared data": lambda: not (ROOT.parent / "shared/data").is_dir(),
     "two CPUs": lambda: len(os.sched_getaffinity(0)) < 2,
 }
 
