@@ -64,6 +64,8 @@ def write_results(folder: Path) -> None:
     psc = "".join(f"PSC\t0\t{sample}\t100\t60\t120\t120\t60\t20\t30.0\t5\t0\t0\t0\n" for sample in SAMPLES)
     for path in ("bcftools_stats", "bcftools_stats/all_records"):
         (folder / path / "cohort.txt").write_text(psc)
+    (folder / "filtered_alone").mkdir()
+    (folder / "filtered_alone/cohort.tsv").write_text("SNP_SOR3\t0\t100\n")
 
 
 @pytest.fixture(scope="module")

@@ -185,6 +185,8 @@ def judged(tmp_path_factory) -> Cohort:
     statistics.mkdir(parents=True)
     for path in (statistics, statistics.parent):
         (path / "cohort.txt").write_text("".join(map(PSC.format, PEOPLE)))
+    (folder / "results/filtered_alone").mkdir()
+    (folder / "results/filtered_alone/cohort.tsv").write_text("SNP_SOR3\t0\t100\n")
     ran = cohort.snakemake("--notemp", "--allowed-rules", *RULES, "--", TABLE)
     assert ran.exit_code == 0, ran.output
     return cohort
