@@ -169,7 +169,10 @@ def test_what_outlives_its_launchers_without_their_locks_is_ended(node):
     wrapper = node.start(f"{sys.executable} -S -E -c '{starter}'; true")
     (job_id,) = wait_until(lambda: job_ids(node))
     (orphan,) = wait_until(lambda: [pid for pid in processes_of(job_id) if read_text(f"/proc/{pid}/comm") == "sleep\n"])
-    for pid in [wrapper.pid, *children(wrapper.pid)]:
+    launchers = [wrapper.pid, *children(wrapper.pid)]
+    for pid in launchers:  # neither shall see the other's end, and end the job for it
+        os.kill(pid, signal.SIGSTOP)
+    for pid in launchers:
         kill(pid)
     wrapper.wait(timeout=30)
     wrapper.stderr.close()
