@@ -94,3 +94,11 @@ def test_it_needs_the_standard_library_alone():
     from test_architecture import imports
 
     assert imports(PATH) <= sys.stdlib_module_names
+
+
+def test_an_annotation_whose_compressed_data_are_damaged_is_told_in_a_phrase(tmp_path):
+    path = tmp_path / "genes.gff3.gz"
+    packed = bytearray(gzip.compress(b"chr1\tx\tgene\t1\t9\t.\t+\t.\tID=g\n" * 5000))
+    packed[40:60] = bytes(20)
+    path.write_bytes(packed)
+    assert "damaged" in gene_models.fault(str(path), ["chr1"])

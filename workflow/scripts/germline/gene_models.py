@@ -13,6 +13,7 @@ import argparse
 import gzip
 import itertools
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -92,16 +93,16 @@ def fault(path: str, contigs: Iterable[str]) -> str:
             head = list(itertools.islice(lines, LOOKED_AT))
     except UnicodeDecodeError:
         return "is not a text file in UTF-8"
-    except EOFError:
-        return "is cut off: its compressed data ends too early; copy or create it again"
+    except (EOFError, zlib.error):
+        return "is cut off or damaged: its compressed data cannot be read; copy or create it again"
     except OSError as error:
         return f"cannot be read: {error.strerror or error}"
-    features = list(fields_of(head))
+    features, there = list(fields_of(head)), set(contigs)
     if any(len(columns) != COLUMNS for columns in features) or not any("Parent=" in each[-1] for each in features):
         return "is no GFF3: consequences want GFF3 of Ensembl, GENCODE or RefSeq"
-    if not any(named_here(columns[0], set(contigs)) for columns in features):
+    if not any(named_here(contig, there) for contig in {columns[0] for columns in features}):
         return f"has no contig of the reference: its first one is {features[0][0]}"
-    made = convert(head, contigs)
+    made = convert(head, there)
     if not any(line.split("\t")[2:3] == ["CDS"] for line in made):
         return "has no CDS of a transcript of a gene, for which consequences could be told"
     return ""

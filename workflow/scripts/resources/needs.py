@@ -27,23 +27,25 @@ Units = Mapping[str, list[Mapping[str, str]]]
 Job = Mapping[str, Any]
 
 
-def gigabases(wildcards: Mapping[str, str], units: Units) -> float:
+def gigabases(wildcards: Mapping[str, str], bases: Mapping[str, Mapping[str, float]], whole: float) -> float:
     """About how many billion bases a job reads: of its unit, its sample, or of all samples; of an interval its part."""
     sample = wildcards.get("sample", wildcards.get("callset"))
-    if sample in units:
-        own = [row for row in units[sample] if wildcards.get("unit") in (None, row["unit_name"])]
-        return sum(map(runtimes.gigabases, own))
-    whole = sum(runtimes.gigabases(row) for rows in units.values() for row in rows)
+    if sample in bases:
+        own = bases[sample]
+        return own.get(wildcards["unit"], 0.0) if "unit" in wildcards else sum(own.values())
     return whole / int(wildcards.get("interval", "1of1").partition("of")[2])
 
 
 def times(jobs: Iterable[Job], units: Units, config: Mapping, cores: int | None) -> tuple[float, float]:
     """Core seconds of all jobs, and seconds of the longest chain: a sample's jobs, then those of all samples."""
     rows = runtimes.read(TABLE, {config[tool] for tool in TOOLS})
+    # sizes of files are looked up once: there are thousands of files, and of jobs of all samples
+    bases = {sample: {row["unit_name"]: runtimes.gigabases(row) for row in own} for sample, own in units.items()}
+    whole = sum(sum(own.values()) for own in bases.values())
     core_s, longest = 0.0, dict[tuple[str, str], float]()
     for job in jobs:
         row, wildcards = rows.get(job["rule"], rows[runtimes.OTHERS]), job["wildcards"]
-        own_s = row.core_s_per_gigabase * gigabases(wildcards, units)
+        own_s = row.core_s_per_gigabase * gigabases(wildcards, bases, whole)
         spread = {"threads": job["threads"], "shards": cores or 1, "one": 1}[row.spread_over]
         owner = wildcards.get("sample", wildcards.get("callset", ""))
         key = (owner if owner in units else "", job["rule"])
