@@ -20,18 +20,35 @@ def test_a_file_of_the_same_size_is_told_by_its_ends_and_fasta_by_all_of_it(tmp_
     assert made_of.digest(path) != before
 
 
+def others(notes: Path, *names: str, writes: bool = True) -> str:
+    """As a run finds and notes it, or a plan, which notes nothing."""
+    seen = made_of.SeenFiles(notes)
+    found = seen.others(names)
+    if writes:
+        seen.write()
+    return found
+
+
 def test_a_file_is_read_again_only_where_its_state_is_another(tmp_path, monkeypatch):
+    notes = tmp_path / "folder" / "notes"
     (path := tmp_path / "reads.fq").write_text("@1\nA\n+\nI\n")
-    assert made_of.SeenFiles(tmp_path / "notes").others([str(path), "none"]) == ""
+    assert others(notes, str(path), "none") == ""
     with monkeypatch.context() as patch:
         patch.setattr(made_of, "digest", None)
-        assert made_of.SeenFiles(tmp_path / "notes").others([str(path)]) == ""
+        assert others(notes, str(path)) == ""
     os.utime(path, (1, 1))
-    assert made_of.SeenFiles(tmp_path / "notes").others([str(path)]) == ""
+    assert others(notes, str(path)) == ""
     path.write_text("@1\nC\n+\nI\n")
-    told = made_of.SeenFiles(tmp_path / "notes").others([str(path)])
+    told = others(notes, str(path))
     assert told == f"{path} {made_of.digest(path)}"
-    assert made_of.SeenFiles(tmp_path / "notes").others([str(path)]) == told
+    assert others(notes, str(path)) == told
+    assert len(notes.read_text().splitlines()) == 3
+
+
+def test_a_plan_notes_no_file(tmp_path):
+    (path := tmp_path / "reads.fq").write_text("@1\nA\n+\nI\n")
+    assert others(tmp_path / "notes", str(path), writes=False) == ""
+    assert not (tmp_path / "notes").exists()
 
 
 def test_notes_that_are_none_are_passed_over(tmp_path: Path) -> None:

@@ -104,11 +104,11 @@ def test_filters_of_snps_and_indels_share_no_name(tmp_path):
     assert len(names) == len(set(names)) == 11
 
 
-def stand_in(home: Path) -> Path:
-    """What plays Java 8."""
+def stand_in(home: Path, version: str = "1.8.0_412") -> Path:
+    """What plays Java."""
     java = home / "bin" / "java"
     java.parent.mkdir(parents=True)
-    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_412\"' >&2\n")
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
     java.chmod(0o755)
     return java
 
@@ -151,6 +151,16 @@ def test_a_jar_that_lacks_a_walker_is_refused_before_any_job(with_jar):
     assert with_jar.snakemake("--dry-run").exit_code == 0
 
 
+def test_another_java_is_refused_before_the_first_job_and_no_plan_asks_for_it(with_jar):
+    with_jar.config["gatk3_java"] = str(stand_in(with_jar.folder / "java", "17.0.13"))
+    assert with_jar.snakemake("--dry-run").exit_code == 0
+    ran = with_jar.snakemake()
+    assert ran.exit_code == 1
+    (line,) = [line for line in ran.lines if line.startswith("config: ")]
+    assert line.startswith(f"config: gatk3_jar GATK 3.jar: gatk3_java {with_jar.config['gatk3_java']} is Java 17.0.13; ")
+    assert "rule " not in ran.output
+
+
 WITHOUT = {
     "none": (
         None,
@@ -184,11 +194,13 @@ def test_without_a_gatk_3_that_starts_nothing_begins(tmp_path, monkeypatch, case
     cohort.config["realigner"] = "gatk3"
     (tmp_path / "known2.vcf").write_bytes((tmp_path / "known.vcf").read_bytes())
     cohort.config["known_indels"] = ["known2.vcf"]
-    ran = cohort.snakemake("--dry-run", *(["--sdm", "conda"] if case == "conda" else []))
+    # what shows by starting the command alone shows in no dry run
+    options = {"unregistered": [], "conda": ["--dry-run", "--sdm", "conda"]}.get(case, ["--dry-run"])
+    ran = cohort.snakemake(*options)
     assert ran.exit_code == 1, ran.output
     (line,) = [line for line in ran.lines if line.startswith("config: ")]
     assert line.endswith(reason)
-    assert "Job stats" not in ran.output
+    assert "rule " not in ran.output
 
 
 @pytest.mark.deep

@@ -75,6 +75,7 @@ def check_inputs():
 check_inputs()
 made_of = load(source("checks/made_of.py"))
 OTHER_FILES, OTHER_SCRIPTS = "other files: ", "scripts: "  # how parameters of what results are made of begin
+start_checks = []  # functions that return a line for each thing that does not start here, called before the first job
 seen_files = made_of.SeenFiles(Path(".snakemake/gpd/inputs.jsonl")) if workflow.is_main_process else None
 config = cohort.config
 units = cohort.units

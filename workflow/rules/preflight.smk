@@ -7,8 +7,14 @@ makes_alignments = set(map(workflow.modifier.modify_rulename, all_inputs.FOLDERS
 
 def before_first_job():
     """End where results would be lost or the machine can't run this, with a line for each fault; warn of what may fail."""
-    if workflow.touch or not workflow.is_main_process:
+    if not workflow.is_main_process:
         return
+    if not workflow.touch:
+        look_at_plan_and_machine()
+    seen_files.write()
+
+
+def look_at_plan_and_machine():
     planned = [job for job in workflow.dag.needrun_jobs() if job.rule in ours]
     refuse_other_genome()
     if os.environ.get("GPD_AGAIN") == "refuse":
@@ -25,7 +31,8 @@ def before_first_job():
     for finding in found:
         if not finding.is_error:
             logger.warning(f"warning: {finding.line}")
-    if errors := [*missing_tools(planned), *(finding.line for finding in found if finding.is_error)]:
+    starts = (line for check in start_checks for line in check())
+    if errors := [*missing_tools(planned), *starts, *(finding.line for finding in found if finding.is_error)]:
         sys.exit("\n".join(errors))
 
 

@@ -28,14 +28,13 @@ rule call_variants:
         **own_arguments("haplotype_caller"),
         java=java("HaplotypeCaller"),
         dbsnp=names_ids,
+        dragen_mode=dragen_mode,
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:
         r"""
         {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} \
             --suffix .vcf.gz --gather vcf --out {output.vcf:q} --log {log:q} {params.scattering} -- \
             gatk --java-options "{params.java}" HaplotypeCaller {params.dbsnp} {params.own} -R {input.fasta:q} -I {input.bam:q} \
-            """
-        + DRAGEN_MODE
-        + r"""--native-pair-hmm-threads @threads @regions {params.ploidy} \
+            {params.dragen_mode} --native-pair-hmm-threads @threads @regions {params.ploidy} \
             --tmp-dir "$TMPDIR" -O @shard &>{log:q}
         """

@@ -65,9 +65,8 @@ KNOWN = "known_" if recalibrates else ()
 dbsnp = indexed("dbsnp", config["dbsnp"], KNOWN) if config["dbsnp"] else ""
 DBSNP = dict(dbsnp=dbsnp, dbsnp_index=f"{dbsnp}.tbi") if dbsnp else {}  # inputs of steps that genotype
 STR_TABLE = "results/reference/str_table.zip"
-# HaplotypeCaller's inputs and arguments of DRAGEN mode; without it there is nothing of these in the command
+# HaplotypeCaller's input of DRAGEN mode
 str_model = ["results/calibrate_dragstr_model/{sample}.txt"] if config["dragen_mode"] else []
-DRAGEN_MODE = "--dragen-mode --dragstr-params-path {input.str_model:q} " if config["dragen_mode"] else ""
 training = {
     mode: {
         name: indexed(f"{MODEL}_{mode}_{name}", entry["vcf"], ("known_", "dbsnp"))
@@ -131,6 +130,11 @@ def is_final(step):
 def names_ids(wildcards, input):
     """The argument with the VCF by which calls get their IDs."""
     return f"--dbsnp {shlex.quote(str(input.dbsnp))}" if dbsnp else ""
+
+
+def dragen_mode(wildcards, input):
+    """HaplotypeCaller's arguments of DRAGEN mode."""
+    return f"--dragen-mode --dragstr-params-path {shlex.quote(str(input.str_model))}" if str_model else ""
 
 
 def ploidy_regions(wildcards):

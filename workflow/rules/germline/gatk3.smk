@@ -7,11 +7,31 @@ gatk3_java = load(source("germline/gatk3_java.py"))
 
 
 jar, by_conda = config["gatk3_jar"], DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-# What does not start is refused before any job, not after all mapping.
-tried = gatk3_java.walkers(config) if workflow.is_main_process else []
-java8, reason = gatk3_java.start(jar, config["gatk3_java"], os.environ, tried, by_conda)
-if reason:
-    sys.exit(f"config: gatk3_jar{jar and f' {jar}'}: {reason}")
+called_of_gatk3 = gatk3_java.walkers(config)
+
+
+def refused_jar(reason):
+    """The line of an error."""
+    return f"config: gatk3_jar{jar and f' {jar}'}: {reason}"
+
+
+if workflow.is_main_process and (reason := gatk3_java.jar_fault(jar, os.environ, called_of_gatk3, by_conda)):
+    sys.exit(refused_jar(reason))
+
+
+@functools.cache
+def java8():
+    """The Java that starts the jar, and why there is none; rules are read without it."""
+    return gatk3_java.java_for_jar(config["gatk3_java"], os.environ, by_conda)
+
+
+def gatk3_fault():
+    """A line if GATK 3 does not start here, which is seen before the first job, not after all mapping."""
+    reason = java8()[1] if jar else gatk3_java.command_fault(os.environ, called_of_gatk3)
+    return [refused_jar(reason)] if reason else []
+
+
+start_checks.append(gatk3_fault)
 
 
 def gatk3(wildcards, threads, resources):
@@ -20,7 +40,7 @@ def gatk3(wildcards, threads, resources):
     Its JVM compiles as it comes, for no other way was measured.
     """
     options = f'{memory_options(threads, resources)} -Djava.io.tmpdir="$TMPDIR"'
-    return f"{shlex.quote(java8)} {options} -jar {shlex.quote(jar)}" if jar else f"gatk3 {options}"
+    return f"{shlex.quote(java8()[0] or 'java')} {options} -jar {shlex.quote(jar)}" if jar else f"gatk3 {options}"
 
 
 # parameters of every rule here; another jar makes other results

@@ -26,6 +26,7 @@ rule haplotype_caller:
         **scatter_parameters("HaplotypeCaller", "intervals/join_gvcf.py"),
         **own_arguments("haplotype_caller"),
         **started("HaplotypeCaller"),
+        dragen_mode=dragen_mode,
         ploidy=lambda wildcards: repeat("--ploidy-regions", ploidy_regions(wildcards)),
     shell:
         by_gatk(
@@ -33,9 +34,7 @@ rule haplotype_caller:
         {params.scatter} --over {input.bam:q} --intervals {input.called:q} --regions={input.intervals:q} \
             --suffix .g.vcf.gz --gather gvcf --out {output.gvcf:q} --log {log:q} {params.scattering} -- \
             gatk --java-options "{params.java}" HaplotypeCaller {params.own} -R {input.fasta:q} -I {input.bam:q} -ERC GVCF \
-            """
-            + DRAGEN_MODE
-            + r"""--native-pair-hmm-threads @threads @regions {params.ploidy} \
+            {params.dragen_mode} --native-pair-hmm-threads @threads @regions {params.ploidy} \
             --tmp-dir "$TMPDIR" -O @shard &>{log:q}
         """,
             gatk3=r"""

@@ -21,10 +21,12 @@ class SeenFiles:
     """The files that a folder's runs saw under each name: the first one, and the last one.
 
     The notes are lines of JSON: name, state, digest. A file whose state is as it was last is not read again.
+    Reading and planning change none of them: a run writes them before its first job.
     """
 
     def __init__(self, notes: Path) -> None:
         self.notes = notes
+        self.unwritten: list[str] = []
         self.first: dict[str, str] = {}
         self.last: dict[str, tuple[list[int], str]] = {}
         for line in notes.read_text(encoding="utf-8", errors="replace").splitlines() if notes.exists() else ():
@@ -47,12 +49,19 @@ class SeenFiles:
         if state != known:
             found = digest(Path(name))
             self._take(name, state, found)
-            # a full disk: it is read again by the next run
-            with suppress(OSError):
-                self.notes.parent.mkdir(parents=True, exist_ok=True)
-                with self.notes.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps([name, state, found]) + "\n")
+            self.unwritten.append(json.dumps([name, state, found]) + "\n")
         return found
+
+    def write(self) -> None:
+        """Add to the notes what was seen since they were read."""
+        if not self.unwritten:
+            return
+        # a full disk: the next run reads the files again
+        with suppress(OSError):
+            self.notes.parent.mkdir(parents=True, exist_ok=True)
+            with self.notes.open("a", encoding="utf-8") as file:
+                file.writelines(self.unwritten)
+        self.unwritten.clear()
 
     def _take(self, name: str, state: Any, found: str) -> None:
         self.first.setdefault(name, found)

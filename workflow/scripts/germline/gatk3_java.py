@@ -29,30 +29,33 @@ def walkers(config: dict) -> list[str]:
     return found
 
 
-def start(
-    jar: str, named: str, environment: Mapping[str, str], tried: Sequence[str], by_conda: bool = False
-) -> tuple[str, str]:
-    """The Java for the jar, empty where a command gatk3 is taken; and why the walkers do not start, of gatk3_jar."""
-    if not jar:
-        return "", _command_fault(environment, by_conda, tried) if tried else ""
-    if tried and (reason := _jar_fault(jar, tried)):
-        return "", reason
+def jar_fault(jar: str, environment: Mapping[str, str], tried: Sequence[str], by_conda: bool = False) -> str:
+    """What is wrong with gatk3_jar, as far as it shows before a program is started; empty if nothing is."""
+    if jar:
+        return _file_fault(jar, tried)
+    if by_conda:
+        return f"empty: no conda package brings the jar of GATK 3; {JAR}"
+    if not shutil.which("gatk3", path=environment.get("PATH")):
+        return f"empty, and no command gatk3 is on the PATH; {JAR}"
+    return ""
+
+
+def java_for_jar(named: str, environment: Mapping[str, str], by_conda: bool = False) -> tuple[str, str]:
+    """The Java that starts the jar, or an empty path and why there is none."""
     if by_conda and not named and "JAVA8_HOME" not in environment:
         return "java", ""  # that of the rule's environment, which is not made yet
     return find(named, environment)
 
 
-def _command_fault(environment: Mapping[str, str], by_conda: bool, tried: Sequence[str]) -> str:
-    if by_conda:
-        return f"empty: no conda package brings the jar of GATK 3; {JAR}"
-    if not (command := shutil.which("gatk3", path=environment.get("PATH"))):
-        return f"empty, and no command gatk3 is on the PATH; {JAR}"
+def command_fault(environment: Mapping[str, str], tried: Sequence[str]) -> str:
+    """Why the command gatk3 does not start the walkers, of an empty gatk3_jar; empty if it does."""
+    command = shutil.which("gatk3", path=environment.get("PATH"))
     with ThreadPoolExecutor() as pool:
         reasons = [*filter(None, pool.map(lambda walker: _walker_fault(command, walker), tried))]
     return f"empty, and {command} does not start its walkers: {reasons[0]}; {JAR}" if reasons else ""
 
 
-def _jar_fault(jar: str, tried: Sequence[str]) -> str:
+def _file_fault(jar: str, tried: Sequence[str]) -> str:
     try:
         with zipfile.ZipFile(jar) as archive:
             names = archive.namelist()
