@@ -11,10 +11,8 @@ import tempfile
 from pathlib import Path
 
 import psutil
-from snakemake.common import get_function_params, overwrite_function_params
 from snakemake.iocontainers import InputFiles
 from snakemake.logging import logger
-from snakemake.resources import Resource
 
 # What planning makes stays until the end: Python would look through it for garbage after each 700 objects, and at its end.
 gc.set_threshold(50_000)
@@ -81,14 +79,6 @@ config = cohort.config
 units = cohort.units
 mapper = mappers[config["mapper"]]
 
-
-def noted(function):
-    """The function, with a note of the arguments that it takes: Snakemake looks them up at every call of it otherwise."""
-    overwrite_function_params(function, get_function_params(function))
-    return function
-
-
-noted(Resource.evaluate)  # of each resource of each job
 
 RENAMED = {
     "binding": "pinned_binding",

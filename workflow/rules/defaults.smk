@@ -3,9 +3,6 @@
 
 for each in workflow.modifier.rules:
     each.set_params(**other_files(each))
-    for item in [*each.input, *each.params]:
-        if callable(function := getattr(item, "callable", item)):
-            noted(function)
 
 # no profile reaches the Snakemake that runs a job on its node: it has the environment of the one that submits
 if workflow.resource_settings.nodes:

@@ -50,4 +50,4 @@ def priority_of(number, together):
 
 if workflow.is_main_process and PLANS and (at_once := jobs_at_once()):
     for number, each in enumerate(in_order):
-        each.priority = noted(priority_of(number, 2 * at_once))
+        each.priority = priority_of(number, 2 * at_once)

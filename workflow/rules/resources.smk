@@ -62,7 +62,7 @@ def raised(rule, name):
         most = math.inf if submits_here else limits()["memory_mib"] / (threads if name == "mem_mb_per_cpu" else 1)
         return int(min(asked * attempt, max(asked, most)))
 
-    return memory if isinstance(memory.raw, str) else noted(mb)
+    return memory if isinstance(memory.raw, str) else mb
 
 
 # Whether there are retries is not known yet. Where no jobs are submitted, no time is asked for: planning is shorter without.
@@ -70,6 +70,6 @@ submits_here = workflow.resource_settings.nodes and not workflow.remote_exec
 submits = submits_here or workflow.remote_exec
 for each in workflow.modifier.rules:
     if submits:
-        each.resources.setdefault("runtime", noted(runtime(each)))
+        each.resources.setdefault("runtime", runtime(each))
     for name in {"mem_mb", "mem_mb_per_cpu"} & set(each.resources):
         each.resources[name] = raised(each, name)
