@@ -54,11 +54,23 @@ VIA_GVCFS = f"{DRAGEN}, joint"
 CONFIGURATIONS = {
     BEST_PRACTICES: CalledConfiguration(BEST_PRACTICES, SINGLE),
     f"{BEST_PRACTICES}, filter: none": CalledConfiguration(BEST_PRACTICES, SINGLE | {"filter": "none"}, BEST_PRACTICES),
+    f"{BEST_PRACTICES}, filter: vets": CalledConfiguration(BEST_PRACTICES, SINGLE | {"filter": "vets"}, BEST_PRACTICES),
     f"{BEST_PRACTICES}, joint": CalledConfiguration(BEST_PRACTICES, JOINT, BEST_PRACTICES),
     f"{BEST_PRACTICES}, gvcf: false": CalledConfiguration(BEST_PRACTICES, SINGLE | {"gvcf": False}),
     f"{DRAGEN}, gvcf: false": CalledConfiguration(DRAGEN, SINGLE | {"gvcf": False}),
     VIA_GVCFS: CalledConfiguration(DRAGEN, JOINT),
     f"{VIA_GVCFS}, no extra": CalledConfiguration(DRAGEN, JOINT | {"extra": {"genotype_gvcfs": ""}}, VIA_GVCFS),
+}
+# The sets of true variants for `filter: vets`, as the simulator writes them; real regions hold too few for a model.
+BOTH, TRAINING = {"training": True, "calibration": True}, {"training": True}
+VETS = {
+    "snps": {
+        "resources": {
+            "hapmap": {"vcf": "known/hapmap.vcf.gz", **BOTH},
+            "thousand_genomes": {"vcf": "known/thousand_genomes.vcf.gz", **TRAINING},
+        }
+    },
+    "indels": {"resources": {"mills": {"vcf": "known/mills.vcf.gz", **BOTH}}},
 }
 FILTERED = BEST_PRACTICES  # whose filters are looked at
 MAPPED = ("results/map_and_sort/{sample}/{unit}.bam", "results/map_and_sort/{sample}/{unit}.bam.bai")
@@ -124,10 +136,17 @@ def filter_rows(cohort: Simulated | Real, run: Path, called: Mapping[str, Path])
         }
 
 
+def configurations(cohort: Simulated | Real) -> Mapping[str, CalledConfiguration]:
+    """Those that can be tried on the cohort."""
+    is_real = isinstance(cohort, Real)
+    return {name: each for name, each in CONFIGURATIONS.items() if not (is_real and each.settings["filter"] == "vets")}
+
+
 def with_preset(pool: Path, preset: str) -> Source:
     """The pool as it is with the preset, whose defaults are in place of others only where a configuration is read."""
     path = pool / cohorts.CONFIG
-    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"preset": preset}))
+    sets = {"vets": VETS} if (pool / "known").is_dir() else {}
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"preset": preset} | sets))
     return read_pool("germline", Pool(str(pool), cohorts.CONFIG))
 
 
@@ -139,7 +158,7 @@ def measure(name: str, folder: Path, seed: int) -> Iterator[Measurement]:
     Runner(with_preset(pool, BEST_PRACTICES), samples, SINGLE).begin(mapped, MAPPED)
     bases = gigabases(mapped.glob("results/map_and_sort/*/*.bam"))
     folders, cpu_s = {"": mapped}, {"": {}}
-    for number, (configuration, (preset, settings, after)) in enumerate(CONFIGURATIONS.items()):
+    for number, (configuration, (preset, settings, after)) in enumerate(configurations(cohort).items()):
         run, runner = folder / f"run-{number}", Runner(with_preset(pool, preset), samples, settings)
         anew = cpu_s_by_step(runner.go_on(folders[after], run))
         folders[configuration] = run

@@ -22,7 +22,11 @@ from gpd.records.ledger import Attempt, read_ledger
 from gpd.tables.rows import span_s
 
 CALLS = "results/hard_filter/{callset}.vcf.gz"
-CALLS_OF = {"hard": CALLS, "none": "results/genotype_gvcfs/{callset}.vcf.gz"}  # the final ones by `filter`
+CALLS_OF = {  # the final ones by `filter`
+    "hard": CALLS,
+    "none": "results/genotype_gvcfs/{callset}.vcf.gz",
+    "vets": "results/score_variant_annotations/{callset}.vcf.gz",
+}
 GATHER = "gather"  # the shard of the job that joins the shards
 
 
