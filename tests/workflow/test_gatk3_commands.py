@@ -152,12 +152,12 @@ def test_a_jar_that_lacks_a_walker_is_refused_before_any_job(with_jar):
 
 
 def test_another_java_is_refused_before_the_first_job_and_no_plan_asks_for_it(with_jar):
-    with_jar.config["gatk3_java"] = str(stand_in(with_jar.folder / "java", "17.0.13"))
+    java = with_jar.config["gatk3_java"] = str(stand_in(with_jar.folder / "java", "17.0.13"))
     assert with_jar.snakemake("--dry-run").exit_code == 0
     ran = with_jar.snakemake()
     assert ran.exit_code == 1
     (line,) = [line for line in ran.lines if line.startswith("config: ")]
-    assert line.startswith(f"config: gatk3_jar GATK 3.jar: gatk3_java {with_jar.config['gatk3_java']} is Java 17.0.13; ")
+    assert line.startswith(f"config: gatk3_jar GATK 3.jar: gatk3_java {java} is Java 17.0.13; ")
     assert "rule " not in ran.output
 
 
