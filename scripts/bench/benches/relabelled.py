@@ -22,5 +22,5 @@ def swapped(pairs: Sequence[tuple[float, float]], draws: int, draw: random.Rando
 
 def false_positives(ratios: Iterable[Estimate]) -> float | None:
     """The share of ratios whose 95% interval does not hold 1; None: there is no interval."""
-    told = [not one.low <= 1 <= one.high for one in ratios if one.low is not None and one.high is not None]
-    return sum(told) / len(told) if told else None
+    misses = [not one.low <= 1 <= one.high for one in ratios if one.low is not None and one.high is not None]
+    return sum(misses) / len(misses) if misses else None
