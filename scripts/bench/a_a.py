@@ -11,16 +11,18 @@ then it shows how many the intervals themselves miss.
 import random
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benches import measurements, relabelled
 from benches.measurements import Measurement
 
 from gpd.packages.read import studies
+from gpd.statistics.estimates import Estimate
 from gpd.tables import collect
 
-DRAWS, MADE_UP, SMALLEST = 1000, 4000, 100
+DRAWS = 1000
+COUNTS, MADE_UP, SMALLEST = 5, 2000, 100  # how often false positives of so many made-up studies are counted
 SPREADS, REPEATS = (0.01, 0.1), 10  # of made-up repeats: relative standard deviation, and how many
 MOST = 7.0  # percent
 
@@ -53,19 +55,24 @@ def of_studies(given: Sequence[Repeats], draw: random.Random) -> Iterator[Measur
 def made_up(count: int, draw: random.Random) -> Iterator[Measurement]:
     """The same of independent repeats."""
     for spread in SPREADS:
-        times = [[draw.lognormvariate(0, spread) for _ in range(REPEATS)] for _ in range(count)]
-        found = (one for values in times for one in relabelled.halves(values, 1, draw))
+        every = [
+            [[draw.lognormvariate(0, spread) for _ in range(REPEATS)] for _ in range(count)] for _ in range(COUNTS)
+        ]
         what = f"made-up repeats, {REPEATS} with a spread of {100 * spread:.0f}%"
-        yield from _measured(f"{what}: halves told apart, %", found, MOST)
-        pairs = [list(zip(values[::2], values[1::2], strict=True)) for values in times]
-        found = (one for each in pairs for one in relabelled.swapped(each, 1, draw))
-        yield from _measured(f"{what}: pairs told apart, %", found, MOST)
+        found = ((one for each in some for one in relabelled.halves(each, 1, draw)) for some in every)
+        yield from _measured(f"{what}: halves told apart, %", *found, most=MOST)
+        found = ((one for each in some for one in relabelled.swapped(_pairs(each), 1, draw)) for some in every)
+        yield from _measured(f"{what}: pairs told apart, %", *found, most=MOST)
 
 
-def _measured(what: str, ratios: Iterator, most: float | None = None) -> Iterator[Measurement]:
-    share = relabelled.false_positives(ratios)
-    if share is not None:
-        yield Measurement(what, (100 * share,), most=most, decimals=1)
+def _pairs(repeats: Sequence[float]) -> list[tuple[float, float]]:
+    return list(zip(repeats[::2], repeats[1::2], strict=True))
+
+
+def _measured(what: str, *ratios: Iterable[Estimate], most: float | None = None) -> Iterator[Measurement]:
+    shares = tuple(100 * share for each in ratios if (share := relabelled.false_positives(each)) is not None)
+    if shares:
+        yield Measurement(what, shares, most=most, decimals=1)
 
 
 def main() -> int:

@@ -106,8 +106,8 @@ def _overview(machines: Sequence[RegistryMachine]) -> str:
         "Machines measured with the standard workloads of [`gpd benchmark`](../how-to/benchmark-a-machine.md). Click "
         "on a head to sort. Figures of two workloads, of two versions of one, or of the two divisions are never ranked "
         "together.",
-        "`alone` is a run of one sample, or of two where samples are compared. `per watt` is by what was measured at the "
-        "wall, `kJ/sample` by the machine's own counters of processors and memory.",
+        "`alone` is a run of one sample, or of two where samples are compared. `per watt` is by what was measured at "
+        "the wall, `kJ/sample` by the machine's own counters of processors and memory.",
         *(nothing or [MACHINES]),
         *parts,
         _rules(),
