@@ -6,6 +6,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const number = (value) => parseFloat(value.replace(/,/g, ""));
     const filter = document.createElement("input");
     filter.type = "search";
+    filter.className = "registry";
     filter.placeholder = "filter: CPU, cloud type, commit";
     filter.setAttribute("aria-label", "filter the table");
     filter.addEventListener("input", () => {

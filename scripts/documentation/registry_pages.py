@@ -18,9 +18,10 @@ from gpd.statistics.estimates import Estimate
 from gpd.text.formats import number
 from gpd.text.grid import Grid
 
-HEADS = ("machine", "CPU", "cores", "memory, GiB", "cloud type", "samples/day", "±", "N", "one sample, s", "per core")
-HEADS += ("per watt", "per currency and hour", "CPU s/Gb", "verified", "noise", "commit")
-NAME_PX, BAR_PX, LINE_PX, AFTER_PX = 220, 420, 26, 120
+HEADS = ("machine", "samples/day", "±", "N", "CPU", "cores", "memory, GiB", "cloud type", "alone, s", "per core")
+HEADS += ("per watt", "kJ/sample", "per currency and hour", "CPU s/Gb", "verified", "noise", "commit")
+BAR_PX, AFTER_PX, LINE_PX = 300, 80, 40  # of a telephone's width; a name stands above its bar
+MACHINES = "```{toctree}\n:hidden:\n:glob:\n\nregistry/*\n```"
 ELAPSED = "elapsed_h"
 UNVERIFIED = "unverified"
 RULES = {
@@ -49,6 +50,11 @@ class RegistryMachine:
         return self.listed.entry
 
     @property
+    def stands(self) -> bool:
+        """Whether neither its owner nor a reviewer doubts it."""
+        return self.entry.status == "listed"
+
+    @property
     def workload(self) -> str:
         return self.sessions[0].study.name
 
@@ -72,7 +78,7 @@ class RegistryMachine:
 def pages() -> dict[str, str]:
     """The page of all machines, and one of each, by their names in docs/reference."""
     machines = [machine for listed in registry.entries() if (machine := _read(listed))]
-    return {"registry": _overview(machines), **{f"registry-{one.listed.name}": _own_page(one) for one in machines}}
+    return {"registry": _overview(machines), **{f"registry/{one.listed.name}": _own_page(one) for one in machines}}
 
 
 def _read(listed: Listed) -> RegistryMachine | None:
@@ -90,8 +96,9 @@ def _overview(machines: Sequence[RegistryMachine]) -> str:
         for division in ("closed", "open"):
             own = [one for one in machines if (one.workload, one.entry.division) == (workload, division)]
             if own:
-                ranked = sorted(own, key=lambda one: -(one.daily.value or 0))
-                parts += [f"## {workload}, {division} division", _chart(ranked), _table(ranked, machines)]
+                ranked = sorted(own, key=lambda one: (not one.stands, -(one.daily.value or 0)))
+                standing = [one for one in ranked if one.stands]
+                parts += [f"## {workload}, {division} division", _chart(standing), _table(ranked, machines)]
     nothing = [] if machines else ["No machine has been entered yet. [Be the first](../how-to/benchmark-a-machine.md)."]
     return page(
         "Registry of results",
@@ -99,7 +106,9 @@ def _overview(machines: Sequence[RegistryMachine]) -> str:
         "Machines measured with the standard workloads of [`gpd benchmark`](../how-to/benchmark-a-machine.md). Click "
         "on a head to sort. Figures of two workloads, of two versions of one, or of the two divisions are never ranked "
         "together.",
-        *nothing,
+        "`alone` is a run of one sample, or of two where samples are compared. `per watt` is by what was measured at "
+        "the wall, `kJ/sample` by the machine's own counters of processors and memory.",
+        *(nothing or [MACHINES]),
         *parts,
         _rules(),
         _published(),
@@ -118,23 +127,24 @@ def _table(machines: Sequence[RegistryMachine], every: Sequence[RegistryMachine]
 def _row(machine: RegistryMachine, every: Sequence[RegistryMachine]) -> Iterator[str]:
     entry, best, host = machine.entry, machine.result.best, machine.host
     daily = machine.daily.value or 0.0
-    alone = machine.result.alone
+    fewest = machine.result.fewest
     commits = {record.settings.workflow_commit for record in machine.sessions[0].records}
-    state = "" if entry.status == "listed" else f" ({entry.status}: {entry.note})"
-    yield f'<a href="registry-{machine.listed.name}.html">{html.escape(entry.machine)}</a>{html.escape(state)}'
+    state = "" if machine.stands else f" ({entry.status}: {entry.note})"
+    yield f'<a href="registry/{machine.listed.name}.html">{html.escape(entry.machine)}</a>{html.escape(state)}'
     yield from map(
         html.escape,
         (
+            number(daily),
+            number(machine.daily.half_width),
+            str(best.n),
             machine.cpu,
             str(machine.result.cores),
             number(None if host.memory_mib is None else host.memory_mib / 1024),
             entry.cloud.type if entry.cloud else "",
-            number(daily),
-            number(machine.daily.half_width),
-            str(best.n),
-            number(alone.makespan_s.value if alone else None),
+            number(fewest.makespan_s.value),
             number(daily / machine.result.cores),
             number(daily / entry.watts if entry.watts else None),
+            number(machine.result.energy_j / 1000 if machine.result.energy_j else None),
             f"{number(daily / entry.cloud.price_per_hour)} {entry.cloud.currency}" if entry.cloud else "",
             number(best.cpu_s_per_gigabase.value),
             "yes" if _agreeing(machine, every) else UNVERIFIED,
@@ -145,11 +155,12 @@ def _row(machine: RegistryMachine, every: Sequence[RegistryMachine]) -> Iterator
 
 
 def _agreeing(machine: RegistryMachine, every: Iterable[RegistryMachine]) -> list[RegistryMachine]:
-    """Entries of others, of the same kind of machine, whose intervals overlap with this one's."""
+    """Entries of others that stand, of the same kind of machine, whose intervals overlap with this one's."""
     return [
         other
         for other in every
-        if other.entry.submitter != machine.entry.submitter
+        if other.stands
+        and other.entry.submitter != machine.entry.submitter
         and (other.workload, other.entry.division) == (machine.workload, machine.entry.division)
         and (other.cpu, other.result.cores) == (machine.cpu, machine.result.cores)
         and _overlap(machine.daily, other.daily)
@@ -162,10 +173,12 @@ def _overlap(one: Estimate, other: Estimate) -> bool:
 
 
 def _chart(machines: Sequence[RegistryMachine]) -> str:
-    """Bars of samples a day with the 95% interval of each."""
+    """Bars of samples a day with the 95% interval of each; nothing where none stands."""
+    if not machines:
+        return ""
     most = max((one.daily.high or one.daily.value or 0.0) for one in machines)
     lines = [_bar(at, one, most) for at, one in enumerate(machines)]
-    width, height = NAME_PX + BAR_PX + AFTER_PX, LINE_PX * len(machines)
+    width, height = BAR_PX + AFTER_PX, LINE_PX * len(machines)
     return (
         f'<svg class="registry" viewBox="0 0 {width} {height}" role="img" aria-label="Samples a day by machine, with '
         '95% intervals" font-family="sans-serif" font-size="12">\n' + "\n".join(lines) + "\n</svg>"
@@ -173,17 +186,15 @@ def _chart(machines: Sequence[RegistryMachine]) -> str:
 
 
 def _bar(at: int, machine: RegistryMachine, most: float) -> str:
-    daily, middle = machine.daily, LINE_PX * at + LINE_PX // 2
+    daily, middle = machine.daily, LINE_PX * at + 28
 
     def x(value: float | None) -> str:
-        return f"{NAME_PX + BAR_PX * (value or 0.0) / most:.1f}"
+        return f"{BAR_PX * (value or 0.0) / most:.1f}"
 
     end = x(daily.high or daily.value)
     drawn = [
-        f'<text x="{NAME_PX - 8}" y="{middle + 4}" text-anchor="end" fill="currentColor">'
-        f"{html.escape(machine.listed.name)}</text>",
-        f'<rect x="{NAME_PX}" y="{middle - 8}" width="{float(x(daily.value)) - NAME_PX:.1f}" height="16" '
-        'fill="#4878a8"/>',
+        f'<text x="0" y="{middle - 12}" fill="currentColor">{html.escape(machine.listed.name)}</text>',
+        f'<rect x="0" y="{middle - 8}" width="{x(daily.value)}" height="16" fill="#4878a8"/>',
         f'<text x="{float(end) + 6:.1f}" y="{middle + 4}" fill="currentColor">{number(daily.value)}</text>',
     ]
     if daily.low is not None and daily.high is not None:
@@ -237,12 +248,13 @@ def _own_page(machine: RegistryMachine) -> str:
     }
     if entry.cloud:
         cloud = entry.cloud
-        facts["cloud"] = f"{cloud.type}, {cloud.region}; {cloud.price_per_hour:g} {cloud.currency} an hour ({cloud.on})"
+        price = f"{cloud.price_per_hour:g} {cloud.currency} an hour ({cloud.day})"
+        facts["cloud"] = f"{cloud.type}, {cloud.region}; {price}"
     noise = ["## What disturbed", "\n".join(f"- {line}" for line in machine.noise)] if machine.noise else []
     return page(
         entry.machine,
         f"resources/registry/{machine.listed.name}",
-        f"An entry of the [registry](registry.md). {machine.result.line(machine.workload)}.",
+        f"An entry of the [registry](../registry.md). {machine.result.line(machine.workload)}.",
         table(("", ""), [(name, text) for name, text in facts.items() if text]),
         *noise,
         *(part for session in machine.sessions for part in _session(session)),

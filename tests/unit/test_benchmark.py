@@ -2,16 +2,18 @@
 
 import gzip
 import json
+import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 
 import packing
 import pytest
 import yaml
+from msgspec import structs
 from packing import SAMPLES, SPEED, recomputed, write_study
 from typer.testing import CliRunner
 
-from gpd.benchmark import circumstances, registry, submission, workload, workload_inputs
+from gpd.benchmark import circumstances, registry, result, submission, workload, workload_inputs
 from gpd.benchmark.registry import RegistryEntry
 from gpd.benchmark.submission import Session
 from gpd.benchmark.workload import BenchmarkError, StandardWorkload, WorkloadSettings
@@ -23,19 +25,31 @@ from gpd.packages.check_verdicts import FAILS
 from gpd.records.calibration import Calibration, drift
 from gpd.records.host import Host, Load
 from gpd.records.study import PROFILES
+from gpd.statistics.estimates import Estimate
+from gpd.tables import collect
 
 FIXED = {"modes": ["shared"], "bindings": ["compact"], "repeats": 5, "precision": 0.025, "warm_up": 1, "cache": "warm"}
 FIXED |= {"most_repeats": 7}
+WITHOUT_DIGESTS = "full-1"  # its reads were never made
 ENTRY = RegistryEntry(machine="two cores", submitter="J. Doe", interest="none")
 
 
 # ---- workloads -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", workload.names())
+@pytest.mark.parametrize("name", [name for name in workload.names() if name != WITHOUT_DIGESTS])
 def test_every_input_of_every_sample_has_a_digest(name):
     given = workload.read(name)
     assert sorted(given.digests) == sorted(given.inputs(given.every_sample))
+    assert given.settings.reference_digest
+
+
+def test_a_workload_whose_digests_are_missing_is_refused_before_anything_is_made(tmp_path):
+    refused = CliRunner().invoke(app, ["benchmark", "full", "--directory", str(tmp_path / "run")])
+    assert refused.exit_code == 2 and "full-1: genome.fa: its digest is missing in " in refused.output
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(BenchmarkError, match=r"reads/S01_R1.fastq.gz: its digest is missing|genome.fa: its digest is"):
+        workload.read(WITHOUT_DIGESTS).input_digest("S01")
 
 
 @pytest.mark.parametrize("name", workload.names())
@@ -44,15 +58,19 @@ def test_a_workload_is_a_study_on_any_machine(name, cores, tmp_path, monkeypatch
     given = workload.read(name)
     (tmp_path / "config.yaml").write_text((given.folder / "config.yaml").read_text())
     samples = given.samples(cores)
-    (tmp_path / "samples.tsv").write_text("\n".join(("sample_name", *samples, "")))
+    table = [f"{sample}\t{'ab'[number % 2]}" for number, sample in enumerate(samples)]
+    (tmp_path / "samples.tsv").write_text("\n".join(("sample_name\tcondition", *table, "")))
     rows = [(sample, "L1", *(path.format(sample) for path in workload.ROLES.values())) for sample in samples]
     (tmp_path / "units.tsv").write_text("\n".join(("sample_name\tunit_name\tfq1\tfq2", *map("\t".join, rows), "")))
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(given.study(cores, str(tmp_path / "own"), str(tmp_path))))
     settings, sources = study_plan.read(tmp_path / "study.yaml")
-    most = len(samples)
-    assert settings.concurrent_samples == tuple(sorted({1, max(1, most // 2), most}))
-    known = workload_inputs.known_source(sources["germline"], given)
-    assert len({known.input_digest(member.name) for member in known.members}) == most
+    most, pipeline = len(samples), given.settings.pipeline
+    least = {"germline": 1, "tuxedo": 2}[pipeline]  # Cuffdiff compares
+    assert most >= least
+    assert settings.concurrent_samples == tuple(sorted({least, max(least, most // 2), most}))
+    if name != WITHOUT_DIGESTS:
+        known = workload_inputs.known_source(sources[pipeline], given)
+        assert len({known.input_digest(member.name) for member in known.members}) == most
 
 
 def test_a_workload_that_there_is_not_is_refused():
@@ -137,6 +155,49 @@ def test_a_machine_that_slows_down_is_noisy():
     ]
 
 
+# ---- the figure -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """The tables of a made-up study of N = 1 and 2, five repeats each after a warm-up."""
+    return collect.of_one_machine(write_study(tmp_path / "study"))
+
+
+def test_the_figure_is_that_of_the_best_n_beside_one_sample_alone(tables):
+    line = result.of_tables(tables).line("made-1")
+    figures = "; ".join(
+        (
+            r"made-1: \S+ ± \S+ samples a day at N = 2, on 2 cores",
+            r"\S+ ± \S+ human genomes at 30x a day",
+            r"one sample alone takes \S+ ± \S+ s",
+            r"\S+ CPU s a gigabase",
+            r"CPU utilisation 0\.\d+",
+        )
+    )
+    assert re.fullmatch(figures, line), line
+
+
+def test_samples_that_are_no_genomes_are_no_human_equivalents(tables):
+    found = result.of_tables(tables)
+    assert "human" not in replace(found, best=structs.replace(found.best, human_30x_per_day=Estimate())).line("made-1")
+
+
+def test_where_two_samples_are_the_fewest_they_are_not_said_to_be_one(tables):
+    two = [row for row in tables.configurations if row.n == 2]
+    assert "; 2 samples alone take " in result.of_tables(replace(tables, configurations=two)).line("made-1")
+
+
+def test_energy_is_told_where_every_run_that_counts_has_it(tables):
+    counters = {"package-0": 9000.0, "package-0 dram": 1000.0}
+    counted = [replace(one, energy_j=counters) for one in tables.records]
+    found = result.of_tables(replace(tables, records=counted))
+    assert found.energy_j == 5000, "of two samples"
+    assert found.line("made-1").endswith("; 5.00 kJ a sample by counters of processors and memory")
+    without = [replace(one, energy_j=None) if one.spec.repeat == 3 else one for one in counted]
+    assert result.of_tables(replace(tables, records=without)).energy_j is None
+
+
 # ---- the registry ------------------------------------------------------------------------------------------
 
 
@@ -159,7 +220,7 @@ def session(tmp_path, monkeypatch):
     known: dict[str, StandardWorkload] = {}
     monkeypatch.setattr(workload, "names", lambda: list(known))
     monkeypatch.setattr(workload, "read", lambda name: known[name] if name in known else _none(name))
-    monkeypatch.setattr(submission, "CURRENT", {"made": "made-1"})
+    monkeypatch.setattr(submission, "ACCEPTED", {"made": "made-1"})
 
     def make(change=None, calibrated=30, of=lambda given: given, **settings):
         folder = write_study(tmp_path / "runs" / "made-1", **({"name": "made-1", "profiles": PROFILES} | settings))
@@ -253,6 +314,13 @@ def test_another_workload_is_refused_by_its_line(session, made, check, words):
     assert any(words in line for line in why[check]), why
 
 
+def test_a_workload_to_try_out_the_command_is_refused(session, monkeypatch):
+    first = session()
+    monkeypatch.setattr(submission, "ACCEPTED", {"quick": "quick-1", "full": "full-1"})
+    line = refused(first, later(first, hours=12))["workload"][0]
+    assert line == "session-1: made-1: no results of it are accepted, but those of quick-1 and full-1"
+
+
 def test_one_read_that_differs_is_refused(session):
     first = session(change=longer_read)
     assert "inputs" in refused(first, later(first, hours=12))
@@ -278,6 +346,14 @@ def test_an_entry_that_says_too_little_is_refused(tmp_path, text, words):
     (tmp_path / "entry.yaml").write_text(text)
     with pytest.raises(registry.RegistryError, match=words):
         registry.read_entry(tmp_path / "entry.yaml")
+
+
+def test_a_cloud_has_its_price_with_its_day(tmp_path):
+    (tmp_path / "entry.yaml").write_text(
+        "machine: x\nsubmitter: y\ninterest: none\n"
+        "cloud: {type: m7i.4xlarge, region: eu-central-1, price_per_hour: 0.9, currency: EUR, day: 2026-11-01}\n"
+    )
+    assert registry.read_entry(tmp_path / "entry.yaml").cloud.day == date(2026, 11, 1)
 
 
 def test_names_of_the_registry_stand_for_packages(tmp_path):

@@ -35,7 +35,7 @@ def pages(tmp_path, monkeypatch):
 
 def ranked(page):
     """The machines of each table, in its order."""
-    return [re.findall(r'href="registry-([\w-]+)\.html"', table) for table in page.split("<table")[1:]]
+    return [re.findall(r'href="registry/([\w-]+)\.html"', table) for table in page.split("<table")[1:]]
 
 
 def test_machines_are_ranked_within_their_division(pages):
@@ -45,18 +45,24 @@ def test_machines_are_ranked_within_their_division(pages):
     assert "## quick-1, closed division" in made["registry"] and "## quick-1, open division" in made["registry"]
     assert made["registry"].count('<path d="M') == 3, "each bar has its interval"
     assert "the &lt;fast&gt;" in made["registry"], "a name is no markup"
-    assert {"registry-fast", "registry-slow", "registry-other"} < set(made)
-    assert "another mapper" in made["registry-other"] and "map_and_sort" in made["registry-fast"]
+    assert {"registry/fast", "registry/slow", "registry/other"} < set(made)
+    assert "another mapper" in made["registry/other"] and "map_and_sort" in made["registry/fast"]
 
 
 def test_a_result_is_unverified_until_another_submitter_agrees(pages):
     made = pages(("one", 1, "A", ""), ("again", 1, "A", ""), ("far", 3, "B", ""))
     assert made["registry"].count("<td>unverified</td>") == 3
+    made = pages(("gone", 1, "B", "status: withdrawn\nnote: wrong cooling\n"))
+    assert made["registry"].count("<td>unverified</td>") == 3, "what is withdrawn verifies nothing, and is verified"
     made = pages(("two", 1, "B", ""))
     assert made["registry"].count("<td>unverified</td>") == 1
 
 
-def test_a_withdrawn_entry_stays_and_says_why(pages):
-    made = pages(("gone", 1, "A", "status: withdrawn\nnote: wrong cooling\n"))
-    assert "(withdrawn: wrong cooling)" in made["registry"]
+def test_a_withdrawn_entry_stays_last_in_no_chart_and_says_why(pages):
+    gone = ("gone", 1, "A", "status: withdrawn\nnote: wrong cooling\n")
+    made = pages(gone)
+    assert "(withdrawn: wrong cooling)" in made["registry"] and "<svg" not in made["registry"]
     assert "No machine" not in made["registry"]
+    made = pages(("slower", 2, "A", ""))
+    assert ranked(made["registry"]) == [["slower", "gone"]]
+    assert made["registry"].count("<rect") == 1

@@ -21,6 +21,8 @@ def parse() -> argparse.Namespace:
         "truth": ("sample", "output"),
         "deal_reads": ("sample", "contig", "output"),
         "shuffle_reads": ("sample", "first", "second"),
+        "genes": ("output",),
+        "rna_reads": ("sample", "first", "second"),
         "tables": ("sample_sheet", "unit_sheet"),
     }
     for step, names in arguments.items():
@@ -49,6 +51,10 @@ def main() -> None:
             steps.deal_reads(of, of.samples[given.sample], of.contigs[given.contig], folder, given.output)
         case "shuffle_reads":
             steps.shuffle_reads(of, of.samples[given.sample], given.folders, (given.first, given.second))
+        case "genes":
+            steps.write_genes(of, given.output)
+        case "rna_reads":
+            steps.write_rna_reads(of, of.samples[given.sample], folder, (given.first, given.second))
         case "tables":
             steps.write_tables(of, given.sample_sheet, given.unit_sheet, given.ploidy)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulation.bases import LETTERS, Bases, N, mutated, reverse_complement
 from simulation.streams import Stream, threshold
@@ -19,13 +20,21 @@ BATCH = 100_000  # pairs
 
 def fragments(stream: Stream, haplotype: Bases, count: int) -> tuple[Bases, Bases]:
     """Both ends of so many fragments, less those that hold an N: arrays of (pairs, READ_BP)."""
-    size = np.maximum(FRAGMENT_BP + np.rint(FRAGMENT_SPREAD * stream.bell(count)).astype(np.int64), READ_BP)
-    size = np.minimum(size, len(haplotype))
-    start = stream.below(len(haplotype) - size + 1, count)
+    size = np.minimum(fragment_sizes(stream, count), len(haplotype))
+    return ends(stream, haplotype, stream.below(len(haplotype) - size + 1, count), size)
+
+
+def fragment_sizes(stream: Stream, count: int) -> NDArray[np.int64]:
+    """The bp of so many fragments, READ_BP at the least."""
+    return np.maximum(FRAGMENT_BP + np.rint(FRAGMENT_SPREAD * stream.bell(count)).astype(np.int64), READ_BP)
+
+
+def ends(stream: Stream, sequence: Bases, start: NDArray[np.int64], size: NDArray[np.int64]) -> tuple[Bases, Bases]:
+    """Both ends of fragments, read from either strand, less those that hold an N."""
     cycles = np.arange(READ_BP)
-    first = haplotype[start[:, None] + cycles]
-    second = reverse_complement(haplotype[(start + size - READ_BP)[:, None] + cycles])
-    turned = stream.hits(0.5, count)
+    first = sequence[start[:, None] + cycles]
+    second = reverse_complement(sequence[(start + size - READ_BP)[:, None] + cycles])
+    turned = stream.hits(0.5, len(start))
     first[turned], second[turned] = second[turned], first[turned].copy()
     whole = ~((first == N).any(axis=1) | (second == N).any(axis=1))
     return first[whole], second[whole]

@@ -8,11 +8,10 @@ from typing import IO
 
 import numpy as np
 
-from simulation import genome, variants
+from simulation import genome, reads, transcripts, variants
 from simulation.bases import LETTERS, Bases
 from simulation.contigs import Contig
 from simulation.design import Design, Sample
-from simulation.reads import RECORD_BYTES, pairs
 from simulation.streams import Stream
 
 LINE_BP = 60
@@ -21,7 +20,13 @@ VCF_HEAD = "##fileformat=VCFv4.2\n"
 
 
 def write_chromosome(of: Design, contig: Contig, output: str) -> None:
-    np.save(output, genome.sequence(of.seed, contig, of.gaps(contig)))
+    made = genome.sequence(of.seed, contig, of.gaps(contig))
+    transcripts.add_splice_sites(made, genes_of(of, contig))
+    np.save(output, made)
+
+
+def genes_of(of: Design, contig: Contig) -> list[transcripts.Gene]:
+    return transcripts.genes(of.seed, contig, of.gaps(contig), of.genes.every_bp) if of.genes else []
 
 
 def write_genome(of: Design, chromosomes: str, fasta: str, alt: str | None) -> None:
@@ -142,7 +147,7 @@ def deal_reads(of: Design, sample: Sample, contig: Contig, chromosomes: str, fol
     for copy, own in enumerate(carried):
         haplotype = variants.haplotype(sequence, found, own)
         prefix = f"{contig.number:02d}{copy}."  # reads.PREFIX letters
-        for first, second in pairs(stream, haplotype, of.depth(sample, contig) / 2, prefix):
+        for first, second in reads.pairs(stream, haplotype, of.depth(sample, contig) / 2, prefix):
             both, bucket = np.hstack([first, second]), stream.small(BUCKETS, len(first))
             for number, path in enumerate(files):
                 with path.open("ab") as file:
@@ -154,19 +159,51 @@ def shuffle_reads(of: Design, sample: Sample, folders: Sequence[str], outputs: S
     stream = Stream(of.seed, "order", sample.number)
     with bgzip(outputs[0]) as first, bgzip(outputs[1]) as second:
         for bucket in range(BUCKETS):
-            parts = [
-                np.fromfile(Path(folder, str(bucket)), np.uint8).reshape(-1, 2 * RECORD_BYTES) for folder in folders
-            ]
-            both = np.concatenate(parts)
+            parts = [np.fromfile(Path(folder, str(bucket)), np.uint8) for folder in folders]
+            both = np.concatenate(parts).reshape(-1, 2 * reads.RECORD_BYTES)
             both = both[stream.order(len(both))]
-            first.write(both[:, :RECORD_BYTES].tobytes())
-            second.write(both[:, RECORD_BYTES:].tobytes())
+            first.write(both[:, : reads.RECORD_BYTES].tobytes())
+            second.write(both[:, reads.RECORD_BYTES :].tobytes())
+
+
+# --- RNA ---
+
+
+def write_genes(of: Design, output: str) -> None:
+    """The annotation of all chromosomes."""
+    with bgzip(output) as file:
+        for contig in of.chromosomes:
+            file.write("".join(transcripts.gtf(genes_of(of, contig))).encode())
+
+
+def write_rna_reads(of: Design, sample: Sample, chromosomes: str, outputs: Sequence[str]) -> None:
+    """The reads of a sample's RNA, as FASTQ files of both mates."""
+    assert of.genes
+    found = {contig.name: genes_of(of, contig) for contig in of.chromosomes}
+    every = [gene for genes in found.values() for gene in genes]
+    first_condition = next(iter(of.samples.values())).condition
+    sequences: list[Bases] = []
+    shares: list[float] = []
+    for amount, gene in zip(transcripts.amounts(of.seed, sample, first_condition, every).tolist(), every, strict=True):
+        sequence = read_chromosome(chromosomes, gene.contig)
+        for _, exons, share in gene.transcripts:
+            sequences.append(transcripts.spliced(sequence, gene, exons))
+            shares.append(amount * share)
+    stream = Stream(of.seed, "rna", sample.number)
+    with bgzip(outputs[0]) as first, bgzip(outputs[1]) as second:
+        for mates in transcripts.pairs(stream, sequences, np.array(shares), of.genes.pairs):
+            for file, records in zip((first, second), mates, strict=True):
+                file.write(records.tobytes())
+
+
+# --- tables ---
 
 
 def write_tables(of: Design, sample_sheet: str, unit_sheet: str, ploidy: str | None) -> None:
     """The workflow's tables of samples and their files, and where a man has one copy of a chromosome."""
-    rows = "".join(f"{sample.name}\t{sample.sex}\n" for sample in of.samples.values())
-    Path(sample_sheet).write_text(f"sample_name\tsex\n{rows}")
+    column = "condition" if of.genes else "sex"
+    rows = "".join(f"{sample.name}\t{getattr(sample, column)}\n" for sample in of.samples.values())
+    Path(sample_sheet).write_text(f"sample_name\t{column}\n{rows}")
     rows = "".join(f"{name}\tL1\treads/{name}_R1.fastq.gz\treads/{name}_R2.fastq.gz\n" for name in of.samples)
     Path(unit_sheet).write_text(f"sample_name\tunit_name\tfq1\tfq2\n{rows}")
     if ploidy:

@@ -7,6 +7,7 @@ from gpd.records.host import Host
 from gpd.text.formats import counted, number, percent
 
 MOST_STEAL = 0.01  # of all CPUs' time
+CALIBRATED = {"arithmetic": "arithmetic", "memory": "copy in memory"}
 SLOW_GOVERNORS = ("powersave", "conservative", "userspace")
 
 
@@ -38,4 +39,4 @@ def of_session(calibrations: Iterable[Calibration]) -> Iterator[str]:
     """Lines about a machine that did not stay what it was."""
     for name, share in drift(calibrations).items():
         if share > MOST_DRIFT:
-            yield f"noisy: the same {name} took {percent(share)} longer at times than at others"
+            yield f"noisy: the same {CALIBRATED[name]} took {percent(share)} longer at times than at others"

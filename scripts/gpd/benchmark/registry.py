@@ -30,13 +30,13 @@ class RegistryError(GpdError):
 
 @dataclass(frozen=True, kw_only=True)
 class Cloud:
-    """A cloud's type of machine, and what it cost on that day."""
+    """A cloud's type of machine, and what it cost on that day (`on`, as a key, would be true in YAML)."""
 
     type: Line
     region: Line
     price_per_hour: Positive
     currency: Annotated[str, Meta(pattern="^[A-Z]{3}$")]
-    on: date
+    day: date
 
 
 @dataclass(frozen=True, kw_only=True)

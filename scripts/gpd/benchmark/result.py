@@ -1,6 +1,7 @@
 """What a benchmark came to: its figure at the best N, one sample alone, and a line of both. Pure."""
 
 from dataclasses import dataclass
+from statistics import mean
 
 from gpd.statistics.estimates import Estimate
 from gpd.statistics.saturation import find_saturation
@@ -11,21 +12,27 @@ from gpd.text.formats import counted, number
 
 @dataclass(frozen=True)
 class Result:
-    """The configuration that gives the most samples a day, and that of one sample alone."""
+    """The configuration that gives the most samples a day, and that of the fewest: one sample alone, but for a pipeline
+    that compares samples. `energy_j` is what a sample took at the best N, by the machine's own counters."""
 
     best: ConfigurationRow
-    alone: ConfigurationRow | None
+    fewest: ConfigurationRow
     cores: int
+    energy_j: float | None = None
 
     def line(self, name: str) -> str:
         """All in one line, with half-widths of 95% intervals."""
-        best = self.best
+        best, fewest = self.best, self.fewest
+        alone = "one sample alone takes" if fewest.n == 1 else f"{fewest.n} samples alone take"
+        human, energy = best.human_30x_per_day, self.energy_j
         parts = [
             f"{name}: {_with_error(best.genomes_per_day)} samples a day at N = {best.n}, on "
             f"{counted(self.cores, 'core')}",
-            f"one sample alone takes {_with_error(self.alone.makespan_s)} s" if self.alone else "",
+            f"{_with_error(human)} human genomes at 30x a day" if human.value is not None else "",
+            f"{alone} {_with_error(fewest.makespan_s)} s",
             f"{number(best.cpu_s_per_gigabase.value)} CPU s a gigabase",
             f"CPU utilisation {number(best.cpu_utilisation.value)}",
+            f"{number(energy / 1000)} kJ a sample by counters of processors and memory" if energy else "",
         ]
         return "; ".join(filter(None, parts))
 
@@ -34,8 +41,18 @@ def of_tables(tables: Tables) -> Result | None:
     """The result of a study; None where no sample succeeded."""
     rows = {row.n: row for row in tables.configurations}
     best = find_saturation(row.observation for row in rows.values()).best_n
+    if best is None:
+        return None
     cores = max((run.cores for run in tables.runs if run.counted), default=0)
-    return None if best is None else Result(rows[best], rows.get(1), cores)
+    return Result(rows[best], rows[min(rows)], cores, _energy_of_a_sample(tables, best))
+
+
+def _energy_of_a_sample(tables: Tables, n: int) -> float | None:
+    """J, the mean over the runs that count; None where a run has none."""
+    counted = {run.run for run in tables.runs if run.counted and run.n == n}
+    runs = [record for record in tables.records if record.spec.name in counted]
+    spent = [sum(record.energy_j.values()) / n for record in runs if record.energy_j]
+    return mean(spent) if spent and len(spent) == len(runs) else None
 
 
 def _with_error(estimate: Estimate) -> str:

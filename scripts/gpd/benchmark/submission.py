@@ -13,7 +13,7 @@ import msgspec
 
 from gpd.benchmark import circumstances, workload
 from gpd.benchmark.registry import SUFFIX, RegistryEntry
-from gpd.benchmark.workload import CURRENT, BenchmarkError, StandardWorkload
+from gpd.benchmark.workload import ACCEPTED, BenchmarkError, StandardWorkload
 from gpd.packages import checks
 from gpd.packages.bounds import bounded
 from gpd.packages.check_verdicts import FAILS, Found, Verdict, verdict
@@ -135,10 +135,10 @@ def unknown_workflows(sessions: Iterable[Session], here: str) -> list[tuple[str,
 # ---- each session ----------------------------------------------------------------------------------------
 
 
-def _is_current(session: Session) -> Iterator[str]:
+def _is_accepted(session: Session) -> Iterator[str]:
     name = session.workload.name
-    if name not in CURRENT.values():
-        yield f"{name}: results of it are no longer accepted: there is {listed(list(CURRENT.values()))}"
+    if name not in ACCEPTED.values():
+        yield f"{name}: no results of it are accepted, but those of {listed(list(ACCEPTED.values()))}"
 
 
 def _as_package(session: Session) -> Iterator[str]:
@@ -189,7 +189,7 @@ def _calibrated(session: Session) -> Iterator[str]:
 
 
 CHECKS = (
-    RegistryCheck("workload", "it is a workload of which results are accepted", _is_current),
+    RegistryCheck("workload", "it is a workload of which results are accepted", _is_accepted),
     RegistryCheck("package", "the checks of packages hold, as far as they are asked", _as_package),
     RegistryCheck("plan", "N, repeats, samples and order are those of the workload", _as_planned),
     RegistryCheck("inputs", "reads and reference are those of the workload", _same_inputs),

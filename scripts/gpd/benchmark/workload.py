@@ -19,10 +19,10 @@ from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import PipelineName
 
 FOLDER = ROOT / "resources" / "benchmark"
-CURRENT: Final = {"quick": "quick-1", "tiny": "tiny-1"}
+ACCEPTED: Final = {"quick": "quick-1", "quick-rna": "quick-rna-1", "full": "full-1"}  # by the registry
+CURRENT: Final = {**ACCEPTED, "tiny": "tiny-1", "tiny-rna": "tiny-rna-1"}
 FILE, CONFIG, CALLED = "workload.yaml", "config.yaml", "called.bed"
 DIGESTS, SAMPLES, WORKFLOWS = "digests.tsv", "samples.tsv", "workflows.tsv"
-SHARED_FILES = ("genome.fa", "known_sites.vcf.gz")
 ROLES = {"fq1": "reads/{}_R1.fastq.gz", "fq2": "reads/{}_R2.fastq.gz"}
 
 
@@ -33,12 +33,14 @@ class BenchmarkError(GpdError):
 @dataclass(frozen=True, kw_only=True)
 class WorkloadSettings:
     """workload.yaml. `study` are settings of a study; `gib` is what inputs and results of one sample take of the disk,
-    `gib_shared` what all share; `takes` says how long it takes, in words."""
+    `gib_shared` what all share; `takes` says how long it takes, in words; `shared` are the files that all samples
+    need."""
 
     pipeline: PipelineName
     takes: str
     gib: float
     gib_shared: float
+    shared: tuple[str, ...] = ("genome.fa", "known_sites.vcf.gz")
     reference_digest: str = ""
     tools: Mapping[str, str] = field(default_factory=dict)
     study: Mapping[str, Any] = field(default_factory=dict)
@@ -58,14 +60,19 @@ class StandardWorkload:
     digests: Mapping[str, str]
     workflows: frozenset[tuple[str, str]]
 
+    @property
+    def least(self) -> int:
+        """The fewest samples that its pipeline takes: what compares conditions takes one of each."""
+        return 2 if PIPELINES[self.settings.pipeline].conditions else 1
+
     def samples(self, cores: int) -> tuple[str, ...]:
         """As many samples as a machine has cores, as far as there are so many."""
-        return self.every_sample[:cores]
+        return self.every_sample[: max(self.least, cores)]
 
     def concurrent(self, cores: int) -> tuple[int, ...]:
-        """The N that are measured: one sample alone, a sample for two cores, and one for each."""
+        """The N that are measured: as few samples as can be, a sample for two cores, and one for each."""
         most = len(self.samples(cores))
-        return tuple(sorted({1, max(1, most // 2), most}))
+        return tuple(sorted({self.least, max(self.least, most // 2), most}))
 
     def study(self, cores: int, directory: str = ".", inputs: str = ".") -> dict[str, Any]:
         """The settings of the study that it is on a machine of so many cores, as throughput.yaml has them."""
@@ -78,10 +85,19 @@ class StandardWorkload:
 
     def inputs(self, samples: tuple[str, ...]) -> list[str]:
         """The files that runs of these samples read."""
-        return [*SHARED_FILES, *(path.format(sample) for sample in samples for path in ROLES.values())]
+        return [*self.settings.shared, *(path.format(sample) for sample in samples for path in ROLES.values())]
+
+    def find_digests(self, samples: tuple[str, ...]) -> None:
+        """Raise BenchmarkError where an input has no digest, as of a workload that was never made."""
+        if missing := [name for name in self.inputs(samples) if name not in self.digests]:
+            raise BenchmarkError(
+                f"{self.name}: {missing[0]}: its digest is missing in {self.folder / DIGESTS}, as it was never made: "
+                "no figure could be compared; resources/benchmark/digests.py makes digests"
+            )
 
     def input_digest(self, sample: str) -> str:
-        """It stands for a sample's reads, however they are compressed."""
+        """It stands for a sample's reads, however they are compressed. Raises BenchmarkError where it is missing."""
+        self.find_digests((sample,))
         lines = [f"{role} {self.digests[path.format(sample)]}\n" for role, path in ROLES.items()]
         return hashlib.sha256("".join((f"{self.name} {sample}\n", *lines)).encode()).hexdigest()
 

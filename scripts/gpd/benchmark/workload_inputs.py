@@ -56,20 +56,13 @@ def make(workload: StandardWorkload, samples: Sequence[str], folder: Path, cores
     """Simulate what is missing of the inputs. Raises BenchmarkError, and Interrupted where a signal ends it."""
     for name in SHEETS:  # another machine in this place may have another number of cores
         (folder / name).unlink(missing_ok=True)
-    for name in (CONFIG, CALLED):
-        shutil.copyfile(workload.folder / name, folder / name)
+    for path in (workload.folder / CONFIG, workload.folder / CALLED):
+        if path.exists():  # some call the whole genome
+            shutil.copyfile(path, folder / path.name)
     command = [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(SIMULATOR), "--directory", str(folder)),
-        *(
-            "--workflow-profile",
-            "none",
-            "--cores",
-            str(cores),
-            "--nolock",
-            "--rerun-incomplete",
-            "--rerun-triggers",
-            "mtime",
-        ),
+        *("--workflow-profile", "none", "--cores", str(cores)),
+        *("--nolock", "--rerun-incomplete", "--rerun-triggers", "mtime"),
         *("--config", f"design={workload.folder}", f"samples={len(samples)}"),
     ]
     ended = workflow.run(command, folder / workflow.LOG, lambda state: changed("", state))

@@ -57,6 +57,33 @@ def quick(directory: Directory = Path("benchmark-run"), session: Session = 1) ->
     raise typer.Exit(run("quick", directory, session, terminal()))
 
 
+@app.command("quick-rna")
+def quick_rna(directory: Directory = Path("benchmark-run"), session: Session = 1) -> None:
+    """The same of the Tuxedo pipeline, on samples of RNA of two conditions.
+
+    Example: gpd benchmark quick-rna
+    """
+    raise typer.Exit(run("quick-rna", directory, session, terminal()))
+
+
+@app.command()
+def full(directory: Directory = Path("benchmark-run"), session: Session = 1) -> None:
+    """The same of a genome of human size at 30x: hours, and disks for it.
+
+    Example: gpd benchmark full --directory /scratch/benchmark
+    """
+    raise typer.Exit(run("full", directory, session, terminal()))
+
+
+@app.command("tiny-rna", hidden=True)
+def tiny_rna(directory: Directory = Path("benchmark-run"), session: Session = 1) -> None:
+    """What `tiny` is, of the Tuxedo pipeline.
+
+    Example: gpd benchmark tiny-rna
+    """
+    raise typer.Exit(run("tiny-rna", directory, session, terminal()))
+
+
 @app.command(hidden=True)
 def tiny(directory: Directory = Path("benchmark-run"), session: Session = 1) -> None:
     """The same of a workload that tells nothing of a machine, to try out the command.
@@ -73,9 +100,10 @@ def run(kind: str, directory: Path, session: int, console: Console) -> int:
     from gpd.machines import launcher, this_host
 
     given = workload.read(workload.CURRENT[kind])
+    cores = launcher.usable_cores(smt=False)
+    given.find_digests(given.samples(cores))
     folder = directory.absolute() / given.name
     folder.mkdir(parents=True, exist_ok=True)
-    cores = launcher.usable_cores(smt=False)
     numbers = listed([str(n) for n in given.concurrent(cores)])
     print_lines(console, [f"{given.name}: N = {numbers} on {counted(cores, 'core')}, {given.settings.takes}"])
     print_lines(console, disturbing(circumstances.of_machine(this_host.look({"work": folder}))))
