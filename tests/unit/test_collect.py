@@ -509,11 +509,11 @@ def test_waiting_moved_bytes_and_bindings_of_a_run(study):
     ]
     study.run("A").ledger(*records)
     run = row(study.collect().runs)
-    assert (run.read_mib, run.write_mib, run.wait_s) == (3, 30, 1)
+    assert (run.read_mib, run.write_mib, run.jobs.wait_s) == (3, 30, 1)
     assert run.shared_inputs_mib == 12
     assert run.shared_outputs_mib is None, "nobody knows"
-    assert not run.binding_ok
-    assert run.split_jobs == 1
+    assert not run.jobs.binding_ok
+    assert run.jobs.split_jobs == 1
 
 
 def test_jobs_stand_in_the_order_in_which_they_began(study):

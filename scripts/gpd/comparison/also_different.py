@@ -76,6 +76,6 @@ def disturbances(study: str, runs: Sequence[RunRow]) -> Iterator[str]:
         for part in (of_reads(run.fraction) and f"measured {of_reads(run.fraction)}", of_copies(run.samples_per_genome))
         if part
     )
-    if broken := [run.run for run in runs if run.binding_ok is False]:
+    if broken := [run.run for run in runs if run.jobs.binding_ok is False]:
         yield f"{study}: binding was broken: {some(broken, MOST_NAMED)}"
     yield from (f"{study}: {line}" for line in lines(runs))

@@ -9,7 +9,6 @@ from gpd.packages.check_verdicts import FAILS, NO_PLAN, UNKNOWN, Found, at, verd
 from gpd.packages.evidence import Recomputed
 from gpd.records.run_spec import CurveKey, RunSpec
 from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
-from gpd.statistics.estimates import Estimate
 from gpd.tables import repeats, rows, search
 from gpd.tables.columns import ConfigurationRow, RunRow, StreamRow
 from gpd.tables.repeats import LEAST, error_in_words, is_precise
@@ -27,7 +26,7 @@ def precision(found: Recomputed) -> Found:
     wrong, well = [], []
     every: list[ConfigurationRow | StreamRow] = [*found.tables.configurations, *found.tables.streams]
     for row in every:
-        daily, of, enough = _daily(row)
+        daily, (of, enough) = row.genomes_per_day, _basis(row)
         line = f"{at(row.curve_key, row.n)}: {of}, {error_in_words(daily)}"
         if not enough:
             wrong.append(f"{line}; at least {LEAST} repeats are needed")
@@ -38,13 +37,12 @@ def precision(found: Recomputed) -> Found:
     return verdict(wrong, well, [] if well else ["no configuration has a figure"])
 
 
-def _daily(row: ConfigurationRow | StreamRow) -> tuple[Estimate, str, bool]:
-    """Genomes a day, over how many repeats, or batches of a stream's window, and whether these are enough."""
+def _basis(row: ConfigurationRow | StreamRow) -> tuple[str, bool]:
+    """Of how many repeats genomes a day are, or of how many batches of a stream's window; whether these are enough."""
     if isinstance(row, ConfigurationRow):
         made = f"{counted(row.repeats, 'repeat')} ({counted(row.nodes, 'node')}, {counted(row.sessions, 'session')})"
-        return row.genomes_per_day, made, row.repeats >= LEAST
-    daily = Estimate(row.genomes_per_day, row.genomes_per_day_low, row.genomes_per_day_high, row.batches)
-    return daily, f"{row.batches} batches of its window", True
+        return made, row.repeats >= LEAST
+    return f"{row.batches} batches of its window", True
 
 
 def duration(found: Recomputed) -> Found:
