@@ -602,7 +602,6 @@ NAME = "germline-n1-shared-compact-r1"
     ("changed", "output"),
     [
         ({"wall_s": None}, "run.json: not a valid run.json: Object missing required field `wall_s`"),
-        ({"waited_for_disk": ["A"]}, "run.json: not a valid run.json: key waited_for_disk: an earlier version of gpd"),
         ({"schema": 2}, "run.json: not a valid run.json: Invalid enum value 2 - at `$.schema`"),
         ({"processes": []}, "run.json: not a valid run.json: Expected `array` of length >= 1 - at `$.processes`"),
         ({"host": {"sku": 7763}}, "run.json: not a valid run.json: Expected `str | null`, got `int` - at `$.host.sku`"),
@@ -610,11 +609,6 @@ NAME = "germline-n1-shared-compact-r1"
         (
             {"processes": [{"directory": ".", "samples": ["A", "X"]}]},
             "run.json: not a valid run.json: processes: X: no sample of this run",
-        ),
-        (
-            {"starts": 2},
-            "run.json: not a valid run.json: it was cut off and continued by an earlier version, and counts in no "
-            "figure; remove the run's folder, and it is run again",
         ),
     ],
 )

@@ -76,13 +76,6 @@ def test_an_attempt_in_two_ledgers_is_named(write):
     assert f"{path.with_name('ledger.n1.jsonl')} line 1: the same attempt as {path} line 1" in gpd("check", path).output
 
 
-def test_what_was_taken_from_another_run_is_no_doubt(write):
-    nothing = dict.fromkeys(["start", "end", "wall_s", "cpu_s", "peak_rss_mib", "cpus", "command_sha256"])
-    path = write(n1=[record(1), record(2) | nothing | {"taken_from": f"{1:016x}"}])
-    assert gpd("check", path).output == "2 attempts at 2 jobs, 0 failed; no two jobs shared a CPU\n"
-    assert f"ok, taken from {1:016x}" in gpd("show", path).output
-
-
 # ---- clocks
 
 

@@ -23,7 +23,7 @@ from gpd.pipelines import PIPELINES
 from gpd.records.run import read_run
 from gpd.records.run_spec import ALONE, FULL
 from gpd.records.study import Pool, Study
-from gpd.scaling import scaling_plan, scaling_study
+from gpd.scaling import scaling_plan
 from gpd.scaling.scaling_plan import Node, Options, Step
 
 BOTH = (ALONE, FULL)
@@ -201,13 +201,6 @@ def test_seconds_are_told_of_what_was_measured_and_of_nothing_else():
     assert told == [median(walls[spec.step.setting]) for spec in specs]
     never = replace(specs[0], step=replace(specs[0].step, threads=3))
     assert planned(folder, specs).estimates_s([never]) == [None]
-
-
-def test_a_record_of_an_earlier_version_is_told_in_one_line(tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run/scaling.json").write_text("{}")
-    with pytest.raises(StudyError, match=r"scaling\.json: written by an earlier version.*name another --folder$"):
-        scaling_study.make_plan(None, Pool(), "", options(), tmp_path)
 
 
 def test_the_throughput_report_refuses_runs_of_single_steps():

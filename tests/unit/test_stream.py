@@ -21,7 +21,6 @@ from gpd.lab import study_plan, study_runs
 from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.packages import checks, evidence, pack, plan_checks
 from gpd.packages.check_verdicts import FAILS, HOLDS
-from gpd.records.run import RecordError, read_run
 from gpd.records.run_spec import CurveKey
 from gpd.records.study import Pool, Sample, Study
 from gpd.statistics import stream_rate
@@ -248,16 +247,6 @@ def test_the_figures_of_recorded_streams(streamed):
     assert [row.genomes_per_day for row in tables.runs if row.mode == "stream"] == [None] * 2
 
 
-def test_a_stream_of_an_earlier_version_in_which_samples_arrive_is_refused(streamed, tmp_path):
-    record = json.loads((streamed / FULL / "run.json").read_text())
-    record["spec"]["stream"]["per_day"] = 100.0
-    path = tmp_path / FULL / "run.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps(record))
-    with pytest.raises(RecordError, match="samples arrive at random in it, as in streams of earlier versions"):
-        read_run(path)
-
-
 def verdicts(package):
     return {verdict.check: verdict for verdict in checks.judge(evidence.gather(package))}
 
@@ -319,7 +308,7 @@ def test_streams_that_a_budget_did_not_buy_are_not_missing(streamed):
     plan = json.loads(package.members["study.json"])
     members = {name: content for name, content in package.members.items() if not name.startswith(f"{FULL}/")}
     spent_s = sum(json.loads(content)["wall_s"] for name, content in members.items() if name.endswith("/run.json"))
-    plan["study"]["budget"] = f"{spent_s / 60:.3f}m"
+    plan["study"]["budget"] = f"{spent_s / 60 - 0.1:.3f}m"
     members["study.json"] = json.dumps(plan).encode()
     found = verdicts(recomputed(package, members))["complete"]
     assert found.state == HOLDS and "ended within the budget of" in found.why[0]

@@ -7,7 +7,6 @@ import msgspec
 
 Kind = TypeVar("Kind")
 
-EARLIER = ("cell", "sittings", "waited_for_disk")  # keys of records that are not written any more
 LEVELS = 2  # of keys that are ours; below are names of samples, rules and tools
 MOST_LEVELS = 12  # of JSON within JSON
 LARGEST = 1e15  # number
@@ -15,14 +14,7 @@ LARGEST = 1e15  # number
 
 def decode(text: str, kind: type[Kind]) -> Kind:
     """Raises ValueError where the text is no JSON of a record, msgspec.ValidationError where it is no such record."""
-    return msgspec.convert(_without_nulls(_of_today(parse(text)), LEVELS), kind)
-
-
-def _of_today(document: Any) -> Any:
-    """A document, if no earlier version wrote it: its keys meant what others mean now. Raises ValueError."""
-    if old := [key for key in EARLIER if isinstance(document, dict) and document.get(key)]:
-        raise ValueError(f"key {old[0]}: an earlier version of gpd wrote it, and only that one reads it")
-    return document
+    return msgspec.convert(_without_nulls(parse(text), LEVELS), kind)
 
 
 def _without_nulls(value: Any, levels: int) -> Any:

@@ -31,9 +31,6 @@ YEARS = range(1971, 9000)  # of a run
 PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}|copies/[1-9][0-9]{0,6}")
 SPEC: Final = "spec.json"  # what a run is to be
 REMEDY = "remove the run's folder, and it is run again"
-CONTINUED = "it was cut off and continued by an earlier version, and counts in no figure"
-DRAWN_ANEW = "an earlier version drew it anew without samples of bad data: drop these from the pool"
-ARRIVALS = "samples arrive at random in it, as in streams of earlier versions: streams are full now"
 
 
 class RecordError(GpdError):
@@ -209,25 +206,10 @@ def _check_place(path: Path, name: str) -> None:
 
 def _read_json(path: Path, kind: type[Kind]) -> Kind:
     try:
-        text = read_text(path)
-        record = decode(text, kind)
-        _refuse_gone(json.loads(text))
-        return record
+        return decode(read_text(path), kind)
     except json.JSONDecodeError as error:
         raise RecordError(f"{path} line {error.lineno}: not JSON: {error.msg}; {REMEDY}") from error
     except UnicodeDecodeError as error:
         raise RecordError(f"{path}: not UTF-8; {REMEDY}") from error
     except ValueError as error:  # of msgspec, too
         raise RecordError(f"{path}: not a valid {path.name}: {error}; {REMEDY}") from error
-
-
-def _refuse_gone(document: Mapping[str, Any]) -> None:
-    """Raise ValueError for a run of a kind that an earlier version had, and whose figures would be read as others."""
-    if document.get("starts") not in (None, 1):
-        raise ValueError(CONTINUED)
-    spec = document.get("spec", document)
-    stream = spec.get("stream") or {}
-    if stream.get("per_day") is not None:
-        raise ValueError(ARRIVALS)
-    if spec.get("left_out"):
-        raise ValueError(DRAWN_ANEW)

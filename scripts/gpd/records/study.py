@@ -22,7 +22,6 @@ from gpd.records.run_spec import STREAM, AtLeastOne, CacheState, FileName, Mode,
 from gpd.text.formats import SECONDS_PER_DAY
 
 SCHEMA_VERSION: Final = 1
-DESIGN: Final = 2  # of a study: it seeks N with single runs, and repeats stop on an interval; 1: on a standard error
 FILE, STARTS = "study.json", "starts.jsonl"
 AUTO: Final = "auto"  # as many repeats as it takes
 BEGAN, ENDED = "began", "ended"
@@ -154,7 +153,7 @@ class Study:
         Mapping[RuleName, AtLeastOne], _must_be("rules with a whole number from 1 each, such as {map_and_sort: 8}")
     ] = field(default_factory=dict)
     profiles: Annotated[
-        Mapping[str, PathName],  # an earlier version had one for a mode that is gone
+        Mapping[str, PathName],
         _must_be(f"shared, independent or stream, each with a folder, {_A_PATH}"),
     ] = field(default_factory=PROFILES.copy)
     keep_results: Annotated[bool, _must_be("true or false")] = False
@@ -200,16 +199,12 @@ def seconds(duration: str | None) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyRecord:
-    """A study as it was when it was last begun; `cores` are the machine's.
-
-    `design`: by which rules its runs follow from those that have ended; 1 are those of versions that did not say.
-    """
+    """A study as it was when it was last begun; `cores` are the machine's."""
 
     schema: Literal[1] = SCHEMA_VERSION
     study: Study
     pools: Mapping[PipelineName, tuple[Sample, ...]]
     cores: AtLeastOne
-    design: int = 1
 
     def to_json(self) -> str:
         return json.dumps(msgspec.to_builtins(self), indent=2) + "\n"
