@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import recorded_studies
+import recording
 from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
@@ -562,8 +563,7 @@ def test_machines_are_numbered_in_the_order_of_their_first_runs(study):
 
 
 def attempt(begin: float, end: float, rss_mib: float | None) -> Attempt:
-    moments = [START + timedelta(seconds=second) for second in (begin, end)]
-    return Attempt("r", "r", {}, 1, *moments, end - begin, 0, None, "l", peak_rss_mib=rss_mib)
+    return recording.attempt("r", "S1", begin, end - begin, peak_rss_mib=rss_mib)
 
 
 def test_memory_of_jobs_that_ran_at_one_time():

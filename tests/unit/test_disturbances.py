@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import recorded_studies
+import recording
 from recording import row_of, run_record
 from typer.testing import CliRunner
 
@@ -13,7 +14,6 @@ from gpd.cli import app
 from gpd.comparison import also_different
 from gpd.packages import checks, evidence, pack
 from gpd.records.host import Host, Load
-from gpd.records.ledger import Attempt
 from gpd.records.machine_use import MachineUse
 from gpd.tables import collect
 from gpd.tables.columns import RunRow
@@ -26,9 +26,7 @@ MAKESPAN_S = 47.0
 
 def attempt(wait_s=0.0, **others):
     """A job of 40 s on two CPUs."""
-    end = BEGIN + timedelta(seconds=40)
-    known = {"cpus": "0-1", "wait_s": wait_s} | others
-    return Attempt("map", "map", {"sample": "S1"}, 1, BEGIN, end, 40.0, 0, None, "log", **known)
+    return recording.attempt(wall_s=40.0, **{"cpus": "0-1", "wait_s": wait_s} | others)
 
 
 def found(job=None, **told):

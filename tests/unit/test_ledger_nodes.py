@@ -1,9 +1,10 @@
 """Ledgers of several nodes are one, and no duration is taken across the clocks of two hosts."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
+import recording
 from test_ledger_command import clock, gpd, record
 
 from gpd.commands import run_display
@@ -80,9 +81,7 @@ def test_an_attempt_in_two_ledgers_is_named(write):
 
 
 def attempt(sample, begin_s=0.0, wall_s=10.0, host="h1", exit_code=0, **told):
-    start = BEGIN + timedelta(seconds=begin_s)
-    times = (start, start + timedelta(seconds=wall_s), wall_s)
-    return Attempt("map", "map", {"sample": sample}, 1, *times, exit_code, None, "log", host=host, **told)
+    return recording.attempt("map", sample, begin_s, wall_s, exit_code, host=host, **told)
 
 
 TWO_HOSTS = [attempt("A"), attempt("B", 3600, host="h2")]  # whose clock is an hour ahead

@@ -2,11 +2,11 @@
 
 import json
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 import recorded_studies
 from markupsafe import escape
+from pages import Page
 from typer.testing import CliRunner
 
 from gpd.cli import app
@@ -296,19 +296,8 @@ def test_an_interval_that_reaches_zero_tells_nothing():
 # ---- pages ---------------------------------------------------------------------------------------------------------
 
 
-class Tags(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.seen = []
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append(tag)
-
-
 def tags(page):
-    parser = Tags()
-    parser.feed(page)
-    return parser.seen
+    return [tag for tag, _ in Page(page).elements]
 
 
 @pytest.mark.deep
