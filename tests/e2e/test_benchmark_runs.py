@@ -4,16 +4,11 @@ import shutil
 
 import pytest
 from conftest import SHORT_JVMS
-from typer.testing import CliRunner
+from subcommands import gpd
 
 from gpd.benchmark.submission import Session
-from gpd.cli import app
 
 pytestmark = pytest.mark.e2e
-
-
-def gpd(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_a_benchmark_ends_in_one_figure_and_a_package(tmp_path, monkeypatch, figure):

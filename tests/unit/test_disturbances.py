@@ -8,9 +8,8 @@ import pytest
 import recorded_studies
 import recording
 from recording import row_of, run_record
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.comparison import also_different
 from gpd.packages import checks, evidence, pack
 from gpd.records.host import Host, Load
@@ -107,7 +106,7 @@ def test_terminal_page_comparison_and_package_say_the_same(tmp_path):
     tables = collect.collect(folder)
     told = list(lines(in_means(tables.runs)))
     assert told == ["tuxedo-n2-shared-compact-r1 was disturbed: 0.900 CPUs were at work before its start"]
-    done = CliRunner().invoke(app, ["report", str(folder)])
+    done = gpd("report", folder)
     assert set(told) <= set(done.stdout.splitlines())
     assert f"{told[0]}." in (folder / "report.html").read_text()
     assert f"study: {told[0]}" in also_different.disturbances("study", in_means(tables.runs))

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 import recorded_studies
+import subcommands
 from conftest import ROOT
 from fuzzing import CONTROL, within
 from launcher import system
 from test_ledger_command import record
-from typer.testing import CliRunner
 
 from gpd import files
-from gpd.cli import app
 from gpd.commands import run_display
 from gpd.commands.subcommands import Terminal
 from gpd.lab import single_run
@@ -57,8 +56,7 @@ def study(tmp_path, elsewhere, monkeypatch) -> Path:
 def gpd(*arguments: object) -> tuple[int, str, str]:
     """A subcommand's exit code, its output and what it says on stderr: text alone, whatever it read."""
     with within(HANGS_S):
-        done = CliRunner().invoke(app, [*map(str, arguments)])
-    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+        done = subcommands.gpd(*arguments)
     assert not CONTROL.search(done.output.replace("\n", "")), repr(CONTROL.search(done.output.replace("\n", "")))
     return done.exit_code, done.stdout, done.stderr
 

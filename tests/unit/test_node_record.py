@@ -6,15 +6,14 @@ from dataclasses import replace
 import pytest
 import recorded_studies
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.lab import node_record
 from gpd.records import node
 from gpd.records.host import Host, Load
 from gpd.records.node import Bandwidth, NodeRecordError, Place, Remote, read_node
 
-SCHEMA = json.loads(CliRunner().invoke(app, ["node", "--schema"]).output)
+SCHEMA = json.loads(gpd("node", "--schema").output)
 XEON = recorded_studies.node("xeon-2x32-4numa")
 
 

@@ -12,9 +12,8 @@ import recorded_studies
 from conftest import ROOT
 from jsonschema import Draft202012Validator
 from packing import HOME, HOST, SAMPLES, SPEED, USER, changed_line, recomputed, sealed, write_study
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.errors import GpdError
 from gpd.lab import study_runs
 from gpd.packages import checks, evidence, manifest, pack, read
@@ -64,10 +63,6 @@ def edit(path, change):
     document = json.loads(path.read_text())
     change(document)
     path.write_text(json.dumps(document))
-
-
-def gpd(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 # ---- what is in it -------------------------------------------------------------------------------------
@@ -135,7 +130,7 @@ def test_what_is_read_is_what_was_written(package, tmp_path):
 
 
 def test_the_manifest_follows_its_schema(package):
-    shown = CliRunner().invoke(app, ["package", "schema"])
+    shown = gpd("package", "schema")
     Draft202012Validator(json.loads(shown.output)).validate(json.loads(package.manifest.to_json()))
 
 

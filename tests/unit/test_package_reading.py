@@ -15,9 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from packing import RECORD, raw, sealed, write_study
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.errors import GpdError
 from gpd.files import FileError
 from gpd.packages import bounds, checks, evidence, pack, read
@@ -237,7 +236,7 @@ def test_the_subcommands_that_read_packages_are_bounded(package, tmp_path, monke
     monkeypatch.setattr(bounds, "_cpu_s", lambda: 1)
     path = tmp_path / "b.tar.gz"
     path.write_bytes(package.to_bytes())
-    ran = CliRunner().invoke(app, [*subcommand, str(path)])
+    ran = gpd(*subcommand, path)
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert ran.stderr.endswith(f"{path}: refused: it takes more than 0 s of CPU time to read\n")
     assert len(ran.stderr.splitlines()) == 1

@@ -11,9 +11,8 @@ import yaml
 from made_up import BEGIN, Lab, write_run
 from recording import write_pool
 from rich.console import Console
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.commands import gpd_report, throughput_display
 from gpd.lab import preparation, single_run, study_plan, study_state
 from gpd.lab import study_runs as study_of_runs
@@ -42,10 +41,6 @@ def lab(tmp_path, monkeypatch):
 def study(lab):
     """Write the settings, with changes; their file."""
     return lab.write
-
-
-def gpd(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def shown(plan):
