@@ -3,7 +3,6 @@
 A row is a record of its type; pandas and pyarrow see it only where tables are written (collect.py).
 """
 
-import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 from msgspec import Struct
 
+from gpd.files import read_table
 from gpd.records.run_spec import CurveKey
 from gpd.statistics.estimates import Estimate, Interval
 from gpd.statistics.saturation import Observation
@@ -271,12 +271,11 @@ class SummaryRow(OfConfiguration, frozen=True, kw_only=True):
 @cache
 def _meanings() -> Mapping[tuple[str, str], tuple[str, str]]:
     """Unit and meaning of each column, by table and name."""
-    with MEANINGS.open(encoding="utf-8", newline="") as lines:
-        return {
-            (table, row["name"]): (row["unit"], row["meaning"])
-            for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            for table in row["tables"].split()
-        }
+    return {
+        (table, row["name"]): (row["unit"], row["meaning"])
+        for row in read_table(MEANINGS)
+        for table in row["tables"].split()
+    }
 
 
 def _over_repeats(name: str, unit: str, meaning: str) -> tuple[Column, ...]:
