@@ -6,8 +6,6 @@ import shutil
 from dataclasses import replace
 from statistics import mean, stdev
 
-import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 import recorded_studies
 import yaml
@@ -20,7 +18,6 @@ from gpd.reports.page import render
 from gpd.scaling import profiles, scaling_page, scaling_results
 from gpd.scaling.profiles import SINGLE, THROUGHPUT
 from gpd.statistics.estimates import Estimate, by_student
-from gpd.tables import columns
 from gpd.tables.scaling_rows import ScalingConfiguration
 
 STUDY = recorded_studies.study("scaling")
@@ -44,15 +41,6 @@ def row(table, **where):
 
 
 # ---- as recorded -------------------------------------------------------------------------------------
-
-
-def test_every_table_is_written_with_its_columns_and_rows(golden, tmp_path):
-    scaling_results.write(golden, tmp_path)
-    assert {path.stem for path in tmp_path.glob("*.tsv")} == set(columns.SCALING)
-    for table, spelled in columns.SCALING.items():
-        read = pd.read_csv(tmp_path / f"{table}.tsv", sep="\t")
-        assert list(read.columns) == [column.name for column in spelled]
-        assert len(read) == len(getattr(golden, table))
 
 
 def test_the_report_says_that_the_machine_is_made_up(golden):
@@ -191,17 +179,6 @@ def test_time_of_shards_is_when_any_of_them_ran(golden):
         first.wall_s
     )
     assert scaling_results.step_s([first, replace(second, end=None)], scattered=True) is None
-
-
-def test_parquet_says_what_each_column_is(golden, tmp_path):
-    scaling_results.write(golden, tmp_path)
-    schema = pq.read_table(tmp_path / "configurations.parquet").schema
-    assert schema.names == [column.name for column in columns.SCALING["configurations"]]
-    assert schema.field("steps_per_hour_mean").metadata[b"unit"] == b"1/h"
-    written = pd.read_csv(tmp_path / "configurations.tsv", sep="\t")[["step", "threads"]]
-    assert written.to_dict("records") == [
-        {name: getattr(row, name) for name in written} for row in golden.configurations
-    ]
 
 
 # ---- which threads is best -----------------------------------------------------------------------------

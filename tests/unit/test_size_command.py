@@ -308,18 +308,6 @@ def test_a_page_of_a_size_has_the_curve_and_the_tables(machines):
     assert page.count("scaled from 164 to 93.0 Gb a sample") == 1, "of both machines"
 
 
-@pytest.mark.deep
-def test_a_page_of_a_comparison_needs_nothing_else(tmp_path):
-    path = tmp_path / "comparison.html"
-    done = gpd("compare", STUDY, "published:8352Y", "published:8358", "--html", path)
-    assert done.exit_code == 0, done.output
-    page = path.read_text()
-    assert tags(page).count("svg") == 2
-    assert "published:8352Y" in page
-    assert not [tag for tag in tags(page) if tag in ("script", "link", "img")]
-    assert "95% confidence intervals of the mean" in page
-
-
 def test_options_are_passed_on():
     options = ["--depth", "40", "--deadline", "90m", "--nodes", "8", "--published", "8358", "--json"]
     asked = json.loads(shown("--genomes", "30/day", *options))["asked"]

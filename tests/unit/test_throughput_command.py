@@ -414,20 +414,14 @@ def one_line(*words):
     ("text", "told"),
     [
         ("a: [", "throughput.yaml: not YAML: "),
-        ("pipelines: {germline: {}}\nbudget: 48", "budget: 48: must be a time such as 90m, 48h or 2d, or empty"),
-        ("pipelines: {germline: {}}\nrepeat: 3", "throughput.yaml: settings: unknown: repeat"),
-        (
-            "pipelines: {germline: {directory: /nowhere}}",
-            "pipelines.germline: /nowhere: No such file",
-        ),
+        ("pipelines: {germline: {directory: /x}}", "pipelines.germline: /x: No such file"),
     ],
 )
 def test_broken_settings_are_one_line(tmp_path, text, told):
     path = tmp_path / "throughput.yaml"
     path.write_text(text)
     line = one_line("throughput", "run", path)
-    assert line.startswith("gpd throughput run: ")
-    assert told in line
+    assert line.startswith("gpd throughput run: ") and told in line
 
 
 def test_a_profile_that_is_not_there_is_one_line(study):
