@@ -638,7 +638,7 @@ def test_a_file_that_is_cut_off(study):
     spec = study.run("A")
     text = json.dumps(json.loads((spec.folder / "run.json").read_text()), indent=1)
     (spec.folder / "run.json").write_text(text[:100])
-    assert re.match(rf"{NAME}/run\.json line \d+: not JSON: ", refused(study))
+    assert re.match(rf"{NAME}/run\.json: not a valid run\.json: .* line \d+ column", refused(study))
 
 
 def test_a_broken_line_of_a_ledger(study):

@@ -962,7 +962,7 @@ def test_a_broken_record_is_refused_with_its_file(study, compare):
     a = study("A", *A)
     path = a / "germline-n1-shared-compact-r1" / "run.json"
     path.write_text("{")
-    assert refused(compare, a, "published").startswith(f"{path} line 1: not JSON")
+    assert refused(compare, a, "published").startswith(f"{path}: not a valid run.json: ")
 
 
 def test_one_study_is_no_comparison(study, compare):

@@ -180,7 +180,7 @@ def test_a_start_that_a_power_cut_left_half_written_is_left_out(study, torn):
     assert code == 0
     assert "starts.jsonl line 1: left out: it was cut off as it was written" in errors
     starts.write_bytes(b'{"name": 1}\n')
-    assert "starts.jsonl line 1: not a record of a study" in refused("report", study)
+    assert "starts.jsonl line 1: not a valid starts.jsonl" in refused("report", study)
 
 
 def test_a_time_of_no_age_is_refused(study):

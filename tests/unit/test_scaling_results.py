@@ -12,8 +12,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpd.records.decoding import RecordError
 from gpd.records.ledger import read_ledger
-from gpd.records.run import RecordError
 from gpd.reports.page import render
 from gpd.scaling import profiles, scaling_page, scaling_results
 from gpd.scaling.profiles import SINGLE, THROUGHPUT

@@ -102,7 +102,7 @@ def test_size_answers_for_any_depth_and_says_that_it_extrapolates(tmp_path):
 def test_another_file_is_refused_in_one_line(tmp_path):
     path = tmp_path / "other.json"
     path.write_text('{"commit": 1}')
-    with pytest.raises(GpdError, match=r"other\.json: no record of a rehearsal"):
+    with pytest.raises(GpdError, match=r"other\.json: not a valid other\.json"):
         rehearsal_machine.read(path)
 
 

@@ -16,8 +16,8 @@ from msgspec import Meta
 
 from gpd.files import read_bytes
 from gpd.records.binding import BindingName
-from gpd.records.decoding import Kind, parse
-from gpd.records.run import RecordError, Time
+from gpd.records.decoding import no_record, parse, read_record
+from gpd.records.run import Time
 from gpd.records.run_spec import STREAM, AtLeastOne, CacheState, FileName, Mode, Name, PipelineName
 from gpd.text.formats import SECONDS_PER_DAY
 
@@ -221,9 +221,9 @@ class Start:
 
 
 def read_study_record(folder: Path) -> StudyRecord | None:
-    """Read a study's study.json; None where an earlier version left none. Raises RecordError."""
+    """Read a study's study.json; None where there is none. Raises RecordError."""
     path = folder / FILE
-    return _decoded(path, read_bytes(path), StudyRecord) if path.exists() else None
+    return read_record(path, StudyRecord) if path.exists() else None
 
 
 class StartsWarning(UserWarning):
@@ -231,7 +231,7 @@ class StartsWarning(UserWarning):
 
 
 def read_starts(folder: Path) -> tuple[Start, ...] | None:
-    """Read how often each run of a study was begun; None where an earlier version left no starts.jsonl.
+    """Read how often each run of a study was begun; None where there is no starts.jsonl.
 
     Lines that a power cut left are passed over, with a warning. Raises RecordError.
     """
@@ -246,28 +246,12 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
         except ValueError:
             warnings.warn(f"{place}: left out: it was cut off as it was written", StartsWarning, stacklevel=2)
             continue
-        start = _converted(place, document, Start)
+        try:
+            start = msgspec.convert(document, Start)
+        except ValueError as error:  # msgspec's own
+            raise no_record(place, error, STARTS) from error
         known = found.get((start.name, start.run), start)
         found[start.name, start.run] = replace(
             known, began=known.began or start.began, ended=known.ended or start.ended
         )
     return tuple(found.values())
-
-
-def _decoded(place: object, text: bytes, kind: type[Kind]) -> Kind:
-    try:
-        document = parse(text.decode())
-    except ValueError as error:
-        raise _no_record(place, error) from error
-    return _converted(place, document, kind)
-
-
-def _converted(place: object, document: object, kind: type[Kind]) -> Kind:
-    try:
-        return msgspec.convert(document, kind)
-    except ValueError as error:  # of msgspec, too
-        raise _no_record(place, error) from error
-
-
-def _no_record(place: object, error: ValueError) -> RecordError:
-    return RecordError(f"{place}: not a record of a study: {' '.join(str(error).split())}")

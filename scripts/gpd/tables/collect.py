@@ -91,7 +91,7 @@ def collect(study: Path, check_clocks: bool = True) -> Tables:
 
     `check_clocks`: refuse runs whose times or CPUs contradict each other. A package has checks of its own for that.
 
-    Raises CollectError where a file is broken, and NodeRecordError.
+    Raises CollectError where a file is broken, and RecordError.
     """
     runs, unfinished = read_runs(study, check_clocks)
     if any(run.spec.step for run in runs):
