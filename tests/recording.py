@@ -34,6 +34,14 @@ def attempt(
     return Attempt(**known | told)
 
 
+def ledger_line(step: str, sample: str, begin_s: float = 0.0, wall_s: float = 10.0, **told: object) -> dict:
+    """What the launcher writes of a job that succeeded, as far as every job has it; `told` is what else it says."""
+    times = {"start": BEGIN + timedelta(seconds=begin_s), "end": BEGIN + timedelta(seconds=begin_s + wall_s)}
+    names = {"rule": step, "step": step, "wildcards": {"sample": sample} if sample else {}, "log": f"logs/{step}.log"}
+    known = {"schema": 1, **names, "threads": 1, "wall_s": wall_s, "exit_code": 0, "message": None}
+    return known | {name: moment.isoformat() for name, moment in times.items()} | told
+
+
 def run_record(spec: dict, **told) -> RunRecord:
     """A record that tells this of its run and of itself."""
     samples = spec.get("samples", ["S1"])

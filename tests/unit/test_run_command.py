@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from recording import write_pool
+from recording import ledger_line, write_pool
 from subcommands import gpd
 
 from gpd.commands import gpd_run as subcommand
@@ -23,12 +23,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def record(rule, step, sample, **changed):
-    whole = {
-        **{"schema": 1, "rule": rule, "step": step, "wildcards": {"sample": sample} if sample else {}, "threads": 1},
-        **{"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:00:10Z", "wall_s": 10.0, "exit_code": 0},
-        **{"message": None, "log": f"logs/{rule}.log"},
-    }
-    return whole | changed
+    return ledger_line(step, sample, rule=rule) | {"log": f"logs/{rule}.log"} | changed
 
 
 def whole(sample):
