@@ -3,12 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import yaml
-from recording import write_pool
+from recording import BEGIN, ledger_line, write_pool
 
 from gpd.lab import earlier_runs, preparation, provenance, runner, single_run, study_plan
 from gpd.lab.study_state import StudyPlan
@@ -19,7 +19,6 @@ from gpd.records.run_spec import RunSpec
 from gpd.tables import collect
 from gpd.tables.collect import Tables
 
-BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PROVEN = [step for step in PIPELINES["germline"].steps if step in UNAVOIDABLE]
 SETTINGS = Settings(**dict.fromkeys(earlier_runs.MADE_WITH, "same") | {"tools": {"bwa": "1"}, "environment": {}})
 OWN = {"profile_digest": "p", "binding": {"smt": False}}
@@ -29,13 +28,8 @@ SILENT = runner.StudyCallbacks(lambda spec, title, state: None, lambda sample, s
 def _attempt(
     sample: str, step: str, start_s: float, wall_s: float, cpu_s: float = 0.0, cause: str | None = None
 ) -> str:
-    moment = BEGIN + timedelta(seconds=start_s)
-    attempt = {
-        **{"schema": 1, "run": "run", "rule": step, "step": step, "wildcards": {"sample": sample}, "threads": 1},
-        **{"start": moment.isoformat(), "end": (moment + timedelta(seconds=wall_s)).isoformat(), "wall_s": wall_s},
-        **{"cpu_s": cpu_s, "exit_code": int(cause is not None), "cause": cause, "message": cause, "log": "log"},
-    }
-    return f"{json.dumps(attempt)}\n"
+    told = {"run": "run", "cpu_s": cpu_s, "exit_code": int(cause is not None), "cause": cause, "message": cause}
+    return f"{json.dumps(ledger_line(step, sample, start_s, wall_s, **told, log='log'))}\n"
 
 
 def _attempts(sample: str, makespan_s: float, cause: str | None) -> str:

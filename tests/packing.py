@@ -12,7 +12,7 @@ from gpd.lab import study_runs
 from gpd.packages import pack
 from gpd.packages.manifest import FILE, TABLES, Manifest, describe
 from gpd.packages.pack import Package, archive
-from gpd.records.study import DESIGN, Pool, Sample, Study, StudyRecord
+from gpd.records.study import Pool, Sample, Study, StudyRecord
 from gpd.tables import collect, search
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,11 +61,9 @@ FAILED = {
 }
 
 
-def write_study(folder, speed=SPEED, node=None, design=DESIGN, **settings):
+def write_study(folder, speed=SPEED, node=None, **settings):
     """Write a study as runs leave it; `speed` is what each repeat's times are stretched by."""
-    plan = StudyRecord(
-        study=replace(SETTINGS, **settings), pools={"germline": tuple(map(Sample, SAMPLES))}, cores=2, design=design
-    )
+    plan = StudyRecord(study=replace(SETTINGS, **settings), pools={"germline": tuple(map(Sample, SAMPLES))}, cores=2)
     folder.mkdir(parents=True)
     (folder / "study.json").write_text(plan.to_json())
     draw = random.Random(1)
@@ -81,7 +79,7 @@ def write_study(folder, speed=SPEED, node=None, design=DESIGN, **settings):
 
 def _specs(folder, settings, plan):
     """The runs of a study; of a search each follows from what those before it came to."""
-    if settings.concurrent_samples or plan.design < DESIGN:
+    if settings.concurrent_samples:
         yield from study_runs.planned(settings, plan.pools, plan.cores, seen={})
         return
     written = set()

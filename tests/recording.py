@@ -2,16 +2,44 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import yaml
 from msgspec import Struct
 
 from gpd.records.decoding import decode
+from gpd.records.ledger import Attempt
 from gpd.records.run import RunRecord
 from gpd.tables.collect import Tables
 from gpd.tables.columns import RunRow
 from gpd.tables.rows import configurations
+
+BEGIN = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def attempt(
+    step: str = "map",
+    owner: str | None = "S1",
+    begin_s: float = 0.0,
+    wall_s: float | None = 10.0,
+    exit_code: int | None = 0,
+    **told: object,
+) -> Attempt:
+    """An attempt at a job of a sample, of the cohort or of none; without `wall_s` its end is unknown."""
+    begin, kind = BEGIN + timedelta(seconds=begin_s), "callset" if owner == "cohort" else "sample"
+    known = {"rule": step, "step": step, "wildcards": {kind: owner} if owner else {}, "threads": 1, "start": begin}
+    known |= {"end": None if wall_s is None else begin + timedelta(seconds=wall_s), "wall_s": wall_s}
+    known |= {"exit_code": exit_code, "message": "it broke" if exit_code else None, "log": f"logs/{step}/{owner}.log"}
+    return Attempt(**known | told)
+
+
+def ledger_line(step: str, sample: str, begin_s: float = 0.0, wall_s: float = 10.0, **told: object) -> dict:
+    """What the launcher writes of a job that succeeded, as far as every job has it; `told` is what else it says."""
+    times = {"start": BEGIN + timedelta(seconds=begin_s), "end": BEGIN + timedelta(seconds=begin_s + wall_s)}
+    names = {"rule": step, "step": step, "wildcards": {"sample": sample} if sample else {}, "log": f"logs/{step}.log"}
+    known = {"schema": 1, **names, "threads": 1, "wall_s": wall_s, "exit_code": 0, "message": None}
+    return known | {name: moment.isoformat() for name, moment in times.items()} | told
 
 
 def run_record(spec: dict, **told) -> RunRecord:

@@ -1,5 +1,6 @@
 """Files in a folder that may have come from anybody: only plain ones are read, and what is written stays within it."""
 
+import csv
 import errno
 import os
 import secrets
@@ -22,6 +23,13 @@ class FileError(GpdError):
 def read_text(path: Path, most: int | None = MOST_BYTES) -> str:
     """The text of a plain file, or of a link to one. Raises FileError, OSError, UnicodeDecodeError."""
     return read_bytes(path, most).decode("utf-8")
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """The rows of a table of this project: tabs, a heading, no quotes; lines with # are comments. Raises OSError."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = (line for line in lines if not line.startswith("#"))
+        return list(csv.DictReader(rows, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def read_bytes(path: Path, most: int | None = MOST_BYTES) -> bytes:

@@ -1,7 +1,9 @@
 """Run a program to its end. Where it cannot be started, does not end or fails, the error is one line."""
 
+import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,3 +47,11 @@ def output_of(command: Sequence[str], timeout_s: float | None = TIMEOUT_S, name:
 def run_script(script: Path, *arguments: str, python: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """Run a script of the workflow with this Python and these options of Python's. Raises ProcessError."""
     return run([sys.executable, *python, str(script), *arguments], TIMEOUT_S, " ".join([script.name, *arguments[:1]]))
+
+
+def ask(script: Path, question: Any, **options: Any) -> Any:
+    """What a script of the workflow answers to a question that it reads from a file, both JSON. Raises ProcessError."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as asked:
+        json.dump(question, asked)
+        asked.flush()
+        return json.loads(output_of([sys.executable, str(script), asked.name], name=script.name, **options))

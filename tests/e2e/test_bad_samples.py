@@ -1,13 +1,10 @@
 """Studies in which samples fail: for their data, or for the load; by mode, by list and by search. Runs are made up."""
 
-import json
-
 import pytest
 from made_up import PROVEN, SILENT, Lab, write_run
 
 from gpd.lab import runner, single_run
 from gpd.lab.study_runs import StudyError
-from gpd.records.run import RecordError
 from gpd.reports.report import find
 from gpd.tables import collect
 
@@ -133,27 +130,3 @@ def test_of_a_cohort_that_a_bad_sample_keeps_from_its_end_nobody_else_is_bad(lab
     found = faults(collect.collect(plan.study.folder))
     assert {fault for _, fault in found} == {"data", "data_of_cohort"}
     assert {sample for sample, fault in found if fault == "data"} == {BAD}
-
-
-def test_an_earlier_record_without_the_newer_keys_is_taken_as_it_was(lab):
-    lab.run(concurrent_samples=[1, 2])
-    for path in (lab.folder / "runs").rglob("*.json"):
-        record = json.loads(path.read_text())
-        for part in (record, record.get("run")):
-            if isinstance(part, dict):
-                part.pop("alone", None)
-        path.write_text(json.dumps(record))
-    before = list(lab.ran)
-    lab.run(concurrent_samples=[1, 2])
-    assert lab.ran == before
-
-
-@pytest.mark.parametrize("wanted", ["saturation", [1, 2]], ids=str)
-def test_a_run_that_an_earlier_version_drew_anew_is_refused(lab, wanted):
-    lab.run(concurrent_samples=wanted)
-    path = next((lab.folder / "runs").rglob("run.json"))
-    record = json.loads(path.read_text())
-    record["spec"]["left_out"] = [BAD]
-    path.write_text(json.dumps(record))
-    with pytest.raises(RecordError, match="an earlier version drew it anew without samples of bad data"):
-        lab.run(concurrent_samples=wanted)

@@ -6,17 +6,12 @@ import sys
 
 import pytest
 from conftest import ROOT, SHORT_JVMS
-from typer.testing import CliRunner
+from subcommands import gpd
 
 from gpd.benchmark.submission import Session
-from gpd.cli import app
 
 pytestmark = pytest.mark.e2e
 BENCHMARK = ROOT / "resources" / "benchmark"
-
-
-def gpd(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_a_benchmark_ends_in_one_figure_and_a_package(tmp_path, monkeypatch, figure):

@@ -4,15 +4,13 @@ from pathlib import Path
 
 import pytest
 from conftest import pretend, tiny_cohort
-from typer.testing import CliRunner
-
-from gpd.cli import app
+from subcommands import gpd
 
 pytestmark = pytest.mark.e2e
 
 
 def deliver(cohort, target):
-    return CliRunner().invoke(app, ["deliver", str(target), "--directory", str(cohort.folder)])
+    return gpd("deliver", target, "--directory", cohort.folder)
 
 
 def test_a_finished_run_is_handed_on_and_no_other(tmp_path: Path) -> None:

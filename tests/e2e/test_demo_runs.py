@@ -6,11 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import subcommands
 import yaml
 from conftest import ROOT, SHORT_JVMS
-from typer.testing import CliRunner
 
-from gpd.cli import app
 from gpd.commands import gpd_demo
 
 sys.path[:0] = [str(ROOT / "resources" / "demo" / pipeline) for pipeline in ("germline", "tuxedo")]
@@ -40,7 +39,7 @@ def simulate_with(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def gpd(*words: str | Path) -> str:
-    ran = CliRunner().invoke(app, [str(word) for word in words])
+    ran = subcommands.gpd(*words)
     assert ran.exit_code == 0, ran.output
     return ran.output
 

@@ -10,9 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from gpd.cli import app
+from subcommands import gpd
 
 pytestmark = pytest.mark.e2e
 CONTENT = {"genome.fa": b">chr1\nACGT\n" * 1000, "known.vcf.gz": b"some bytes " * 5000}
@@ -87,7 +85,7 @@ def table(tmp_path: Path, provider: Provider) -> Path:
 
 def fetch(table: Path, code: int = 0) -> str:
     into = table.parent / "my references"
-    done = CliRunner().invoke(app, ["reference", "tiny", "--into", str(into), "--table", str(table)])
+    done = gpd("reference", "tiny", "--into", into, "--table", table)
     assert done.exit_code == code, done.output
     assert "Traceback" not in done.output
     return done.output

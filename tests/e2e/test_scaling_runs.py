@@ -13,10 +13,9 @@ import pytest
 from click.testing import Result
 from conftest import SHORT_JVMS, Cohort, snakemake, tiny_cohort
 from launching import wait_until
+from subcommands import gpd
 from tuxedo_cohort import tiny_experiment
-from typer.testing import CliRunner
 
-from gpd.cli import app
 from gpd.records.ledger import read_ledger
 from gpd.text.cpu_lists import parse_cpus
 
@@ -180,7 +179,7 @@ def test_steps_of_a_cohort_have_all_samples_and_copies_too(tmp_path):
 def invoke(subcommand: str, folder: Path, *words: str) -> Result:
     """A subcommand that starts no run, in this process."""
     fixed = ["--directory", str(folder), "--folder", str(folder / "scaling"), "--repeats", "1"]
-    return CliRunner().invoke(app, ["scaling", subcommand, *fixed, *words])
+    return gpd("scaling", subcommand, *fixed, *words)
 
 
 def test_what_cannot_be_run_is_a_line(scaling):

@@ -2,10 +2,11 @@
 
 import shutil
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import recording
 from conftest import ROOT
 from recording import run_record
 
@@ -202,8 +203,7 @@ def test_its_runs_have_its_profile_and_no_threads_of_our_rules(folder, source):
 
 
 def attempt(rule: str, sample: str | None, exit_code: int = 0, log: str = "", at_s: int = 0) -> Attempt:
-    moment = MOMENT + timedelta(seconds=at_s)
-    return Attempt(rule, rule, {"sample": sample} if sample else {}, 1, moment, moment, 1.0, exit_code, None, log)
+    return recording.attempt(rule, sample, at_s, 1.0, exit_code, log=log)
 
 
 def run_of(exit_code: int, *attempts: Attempt, samples=("A", "B"), **names) -> Run:

@@ -1,9 +1,10 @@
 """Measurements and runs of benches: medians, bounds, how long a run took and in how many shards."""
 
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
+import recording
 from conftest import ROOT
 
 from gpd.records.ledger import Attempt
@@ -48,8 +49,7 @@ def test_a_measurement_shows_its_bounds_median_and_spread() -> None:
 
 
 def job(rule: str, sample: str, start: float, end: float, shard: str | None = None) -> Attempt:
-    first, last = (MOMENT + timedelta(seconds=second) for second in (start, end))
-    return Attempt(rule, rule, {"sample": sample}, 1, first, last, end - start, 0, None, "log", shard=shard)
+    return recording.attempt(rule, sample, start, end - start, shard=shard)
 
 
 def test_a_run_lasts_from_its_first_job_s_start_to_the_last_one_s_end() -> None:

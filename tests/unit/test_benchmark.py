@@ -11,13 +11,12 @@ import pytest
 import yaml
 from msgspec import structs
 from packing import SAMPLES, SPEED, recomputed, write_study
-from typer.testing import CliRunner
+from subcommands import gpd
 
 from gpd.benchmark import circumstances, registry, result, submission, workload, workload_inputs
 from gpd.benchmark.registry import RegistryEntry
 from gpd.benchmark.submission import Session
 from gpd.benchmark.workload import BenchmarkError, StandardWorkload, WorkloadSettings
-from gpd.cli import app
 from gpd.commands import gpd_benchmark
 from gpd.lab import study_plan
 from gpd.packages import pack
@@ -381,7 +380,7 @@ def test_an_entry_is_checked_before_it_is_written(session, tmp_path, monkeypatch
 
     def submit(name):
         words = ["benchmark", "submit", name, "--directory", str(folder.parent), "--workload", "made-1"]
-        return CliRunner().invoke(app, words)
+        return gpd(*words)
 
     assert "a name of small letters" in submit("My Machine").output
     assert "entry.yaml: written: fill it in" in submit("mine").output
@@ -397,5 +396,5 @@ def test_an_entry_is_checked_before_it_is_written(session, tmp_path, monkeypatch
         "entry.yaml",
         "session-1.gpd.tar.gz",
     ]
-    again = CliRunner().invoke(app, ["benchmark", "check", str(tmp_path / "registry/mine")])
+    again = gpd("benchmark", "check", tmp_path / "registry/mine")
     assert again.exit_code == 0, again.output

@@ -7,9 +7,8 @@ import sys
 
 import pytest
 import recorded_studies
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.errors import GpdError, Interrupted
 from gpd.machines import launcher
 
@@ -44,12 +43,6 @@ HARMLESS = {  # what is no fault: a ledger may be empty, or hold nothing but tor
     *(("ledger show --json", fault) for fault in ("empty", "binary", "torn JSON", "another kind", "a number")),
     ("ledger check", "empty"),
 }
-
-
-def gpd(*words):
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
-    return done
 
 
 def refused(done, code=2):

@@ -8,6 +8,7 @@ from zlib import crc32
 
 import pytest
 from pages import text_of
+from recording import ledger_line
 from rich.console import Console
 
 from gpd.commands import gpd_compare as subcommand
@@ -34,20 +35,10 @@ def time(seconds):
 
 def attempt(sample, step, start, end, exit_code=0):
     """A record of the ledger: a job on one CPU, a quarter of which it used."""
-    names = "id run shard cpu_user_s cpu_system_s peak_rss_source peak_cgroup_mib signal cpus_allowed cpus_seen pid"
-    return {
-        **dict.fromkeys(names.split()),
-        **{"schema": 1, "rule": step, "step": step, "wildcards": {"sample": sample}, "attempt": 1, "threads": 1},
-        **{"start": time(start), "end": time(end), "wall_s": end - start, "cpu_s": 0.25 * (end - start)},
-        **{"exit_code": exit_code, "cause": "exit" if exit_code else None, "message": "broken" if exit_code else None},
-        **{
-            "log": f"logs/{step}/{sample}.log",
-            "cpus": str(crc32(sample.encode()) % 512),
-            "split": False,
-            "wait_s": 0.0,
-            "binding_ok": True,
-        },
-    }
+    told = {"exit_code": exit_code} | ({"cause": "exit", "message": "broken"} if exit_code else {})
+    told |= {"log": f"logs/{step}/{sample}.log", "cpus": str(crc32(sample.encode()) % 512), "split": False}
+    told |= {"cpu_s": 0.25 * (end - start), "wait_s": 0.0, "binding_ok": True}
+    return ledger_line(step, sample, start, end - start, **told)
 
 
 def spec(n, makespan_s, repeat=1, failed=0, **changes):
@@ -962,7 +953,7 @@ def test_a_broken_record_is_refused_with_its_file(study, compare):
     a = study("A", *A)
     path = a / "germline-n1-shared-compact-r1" / "run.json"
     path.write_text("{")
-    assert refused(compare, a, "published").startswith(f"{path} line 1: not JSON")
+    assert refused(compare, a, "published").startswith(f"{path}: not a valid run.json: ")
 
 
 def test_one_study_is_no_comparison(study, compare):

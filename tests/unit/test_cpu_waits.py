@@ -1,16 +1,16 @@
 """Jobs that wait for CPUs which other jobs hold."""
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import recording
 
 from gpd.commands import run_display
 from gpd.execution import cpu_waits
 from gpd.machines import launcher
 from gpd.machines.launcher import OpenJob
-from gpd.records.ledger import Attempt
 from gpd.tables.disturbances import waited, waited_for_cpus_s
 from gpd.tables.summary import summarize
 
@@ -26,11 +26,7 @@ def test_runs_beside_this_one_are_named(monkeypatch, tmp_path):
 
 
 def attempt(sample, start_s, wall_s, wait_s):
-    start = BEGIN + timedelta(seconds=start_s)
-    return Attempt(
-        *("map", "map", {"sample": sample}, 1, start, start + timedelta(seconds=wall_s), wall_s, 0, None, "log"),
-        wait_s=wait_s,
-    )
+    return recording.attempt("map", sample, start_s, wall_s, wait_s=wait_s)
 
 
 def test_seconds_in_which_any_job_waited_count_once():

@@ -7,9 +7,8 @@ import pytest
 import yaml
 from conftest import ROOT
 from recording import write_pool
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.delivery import folder, methods, versions
 from gpd.execution import configuration, workflow
 from gpd.machines import tool_checks
@@ -58,7 +57,7 @@ def prints(monkeypatch, *lines):
 
 
 def deliver(*words):
-    return CliRunner().invoke(app, ["deliver", "out/cohort", "--directory", "run", *words])
+    return gpd("deliver", "out/cohort", "--directory", "run", *words)
 
 
 def tree(path):

@@ -6,14 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import recorded_studies
+import recording
 from recording import row_of, run_record
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.comparison import also_different
 from gpd.packages import checks, evidence, pack
 from gpd.records.host import Host, Load
-from gpd.records.ledger import Attempt
 from gpd.records.machine_use import MachineUse
 from gpd.tables import collect
 from gpd.tables.columns import RunRow
@@ -26,9 +25,7 @@ MAKESPAN_S = 47.0
 
 def attempt(wait_s=0.0, **others):
     """A job of 40 s on two CPUs."""
-    end = BEGIN + timedelta(seconds=40)
-    known = {"cpus": "0-1", "wait_s": wait_s} | others
-    return Attempt("map", "map", {"sample": "S1"}, 1, BEGIN, end, 40.0, 0, None, "log", **known)
+    return recording.attempt(wall_s=40.0, **{"cpus": "0-1", "wait_s": wait_s} | others)
 
 
 def found(job=None, **told):
@@ -109,7 +106,7 @@ def test_terminal_page_comparison_and_package_say_the_same(tmp_path):
     tables = collect.collect(folder)
     told = list(lines(in_means(tables.runs)))
     assert told == ["tuxedo-n2-shared-compact-r1 was disturbed: 0.900 CPUs were at work before its start"]
-    done = CliRunner().invoke(app, ["report", str(folder)])
+    done = gpd("report", folder)
     assert set(told) <= set(done.stdout.splitlines())
     assert f"{told[0]}." in (folder / "report.html").read_text()
     assert f"study: {told[0]}" in also_different.disturbances("study", in_means(tables.runs))

@@ -7,9 +7,8 @@ import sys
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.commands import gpd_doctor
 from gpd.machines import tool_checks
 from gpd.machines.facts import parse_lscpu
@@ -189,7 +188,7 @@ def test_show():
 def test_command_line(bin_directory, tmp_path, monkeypatch):
     monkeypatch.setattr(tool_checks, "read_table", lambda: [BWA, DWGSIM, GATK3])
     bin_directory("dwgsim", "echo 'Version: 0.1'; exit 1")
-    broken = CliRunner().invoke(app, ["doctor", "--json"])
+    broken = gpd("doctor", "--json")
     assert broken.exit_code == 1
     found = json.loads(broken.stdout)
     assert found["sources"] == {"germline": "no"}
@@ -199,13 +198,13 @@ def test_command_line(bin_directory, tmp_path, monkeypatch):
     bin_directory("bwa", "echo 'Version: 0.7.17'; exit 1")
     bin_directory("java", "echo 'openjdk version \"1.8.0_412\"'")
     monkeypatch.setenv("JAVA8_HOME", str(tmp_path))
-    healthy = CliRunner().invoke(app, ["doctor"])
+    healthy = gpd("doctor")
     assert healthy.exit_code == 0
     assert f"gatk3_jar, where the config names one: {tmp_path}/bin/java" in healthy.stdout
     assert "bwa: a human genome's index takes 6 GB of memory to build, 5.4 GB in each process" in healthy.stdout
     assert "bwa-mem4: a human genome's index takes 110 GB of memory to build" in healthy.stdout
-    assert CliRunner().invoke(app, ["doctor", "--pipeline", "germline-gatk3"]).exit_code == 1
-    assert CliRunner().invoke(app, ["doctor", "--pipeline", "gremline"]).exit_code == 2
+    assert gpd("doctor", "--pipeline", "germline-gatk3").exit_code == 1
+    assert gpd("doctor", "--pipeline", "gremline").exit_code == 2
 
 
 def test_table_has_the_form():

@@ -5,9 +5,8 @@ import sys
 import pytest
 from conftest import ROOT
 from recording import write_pool
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.commands import run_plan
 from gpd.execution import configuration, snakemake_log, workflow
 from gpd.execution.snakemake_log import PlannedJob
@@ -88,7 +87,7 @@ PRINTED = [
 def dry_run(monkeypatch, *words):
     snakemake = [sys.executable, "-c", f"print({chr(10).join(PRINTED)!r})", "--cores", "2"]
     monkeypatch.setattr(workflow, "command", lambda *_, **__: snakemake)
-    done = CliRunner().invoke(app, ["run", "germline", "--dry-run", *words])
+    done = gpd("run", "germline", "--dry-run", *words)
     assert done.exit_code == 0, done.output
     return done.stdout.splitlines()
 

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 import recorded_studies
+import subcommands
 from conftest import ROOT
 from fuzzing import CONTROL, within
 from launcher import system
 from test_ledger_command import record
-from typer.testing import CliRunner
 
 from gpd import files
-from gpd.cli import app
 from gpd.commands import run_display
 from gpd.commands.subcommands import Terminal
 from gpd.lab import single_run
@@ -57,8 +56,7 @@ def study(tmp_path, elsewhere, monkeypatch) -> Path:
 def gpd(*arguments: object) -> tuple[int, str, str]:
     """A subcommand's exit code, its output and what it says on stderr: text alone, whatever it read."""
     with within(HANGS_S):
-        done = CliRunner().invoke(app, [*map(str, arguments)])
-    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+        done = subcommands.gpd(*arguments)
     assert not CONTROL.search(done.output.replace("\n", "")), repr(CONTROL.search(done.output.replace("\n", "")))
     return done.exit_code, done.stdout, done.stderr
 
@@ -182,7 +180,7 @@ def test_a_start_that_a_power_cut_left_half_written_is_left_out(study, torn):
     assert code == 0
     assert "starts.jsonl line 1: left out: it was cut off as it was written" in errors
     starts.write_bytes(b'{"name": 1}\n')
-    assert "starts.jsonl line 1: not a record of a study" in refused("report", study)
+    assert "starts.jsonl line 1: not a valid starts.jsonl" in refused("report", study)
 
 
 def test_a_time_of_no_age_is_refused(study):

@@ -7,12 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+import subcommands
 import yaml
 from conftest import ROOT
 from test_inputs import bam, cram
-from typer.testing import CliRunner
 
-from gpd.cli import app
 from gpd.cohort import file_names, names, read_search
 from gpd.cohort.names import usable
 from gpd.cohort.notes import Notes
@@ -41,8 +40,7 @@ def pair(name: str, **named: str) -> None:
 
 
 def gpd(*words: object, code: int = 0) -> str:
-    done = CliRunner().invoke(app, ["init", *map(str, words)])
-    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+    done = subcommands.gpd("init", *words)
     assert done.exit_code == code, done.output
     assert "Traceback" not in done.output
     return done.output

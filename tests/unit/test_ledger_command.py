@@ -4,9 +4,8 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from typer.testing import CliRunner
+import subcommands
 
-from gpd.cli import app
 from gpd.commands import gpd_ledger
 from gpd.machines import launcher
 from gpd.records.ledger import read_ledger
@@ -61,7 +60,7 @@ def write(tmp_path, monkeypatch):
 
 
 def gpd(subcommand, *arguments):
-    return CliRunner().invoke(app, ["ledger", subcommand, *map(str, arguments)])
+    return subcommands.gpd("ledger", subcommand, *arguments)
 
 
 def shown(*arguments):

@@ -1,9 +1,10 @@
 """Ledgers of several nodes are one, and no duration is taken across the clocks of two hosts."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
+import recording
 from test_ledger_command import clock, gpd, record
 
 from gpd.commands import run_display
@@ -76,20 +77,11 @@ def test_an_attempt_in_two_ledgers_is_named(write):
     assert f"{path.with_name('ledger.n1.jsonl')} line 1: the same attempt as {path} line 1" in gpd("check", path).output
 
 
-def test_what_was_taken_from_another_run_is_no_doubt(write):
-    nothing = dict.fromkeys(["start", "end", "wall_s", "cpu_s", "peak_rss_mib", "cpus", "command_sha256"])
-    path = write(n1=[record(1), record(2) | nothing | {"taken_from": f"{1:016x}"}])
-    assert gpd("check", path).output == "2 attempts at 2 jobs, 0 failed; no two jobs shared a CPU\n"
-    assert f"ok, taken from {1:016x}" in gpd("show", path).output
-
-
 # ---- clocks
 
 
 def attempt(sample, begin_s=0.0, wall_s=10.0, host="h1", exit_code=0, **told):
-    start = BEGIN + timedelta(seconds=begin_s)
-    times = (start, start + timedelta(seconds=wall_s), wall_s)
-    return Attempt("map", "map", {"sample": sample}, 1, *times, exit_code, None, "log", host=host, **told)
+    return recording.attempt("map", sample, begin_s, wall_s, exit_code, host=host, **told)
 
 
 TWO_HOSTS = [attempt("A"), attempt("B", 3600, host="h2")]  # whose clock is an hour ahead

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT, script
-from recording import write_pool
+from recording import attempt, write_pool
 
 from gpd.commands import gpd_run
 from gpd.execution import configuration
 from gpd.lab import pool
 from gpd.pipelines import PIPELINES
-from gpd.records.ledger import Attempt
 
 tables = script(ROOT / "workflow/scripts/checks/tables.py")
 SCHEMAS = tables.SCHEMAS
@@ -78,20 +77,17 @@ def test_a_study_draws_none_that_is_left_out_and_its_runs_do_not_name_them(folde
     assert pool.settings_without_paths({**source.config, "failed_samples": "drop_on_quality"}) != plain
 
 
-def attempt(step, sample, exit_code):
-    wildcards = {"callset": "cohort"} if sample == "cohort" else {"sample": sample} if sample else {}
-    return Attempt(step, step, wildcards, 1, None, None, 1.0, exit_code, None, "log")
-
-
 def test_whose_quality_fails_is_dropped_where_that_is_asked_for(folder):
     cohort = configuration.read([folder / "config/config.yaml"], folder)
-    gate = replace(attempt("qc", "S2", 1), rule="quality_gate")
+    gate = replace(attempt("qc", "S2", exit_code=1), rule="quality_gate")
     for policy, names in (("stop", []), ("stop_on_quality", []), ("drop_on_quality", ["S2"])):
         cohort.config["failed_samples"] = policy
-        assert gpd_run.dropped(PIPELINES["germline"].steps, [gate, attempt("qc", "S1", 1)], cohort, ()) == names
+        assert (
+            gpd_run.dropped(PIPELINES["germline"].steps, [gate, attempt("qc", "S1", exit_code=1)], cohort, ()) == names
+        )
 
 
-FAILED = attempt("map_and_sort", "S2", 1)
+FAILED = attempt("map_and_sort", "S2", exit_code=1)
 
 
 @pytest.mark.parametrize(
@@ -102,11 +98,11 @@ FAILED = attempt("map_and_sort", "S2", 1)
         ([FAILED], ("failed_samples=drop_on_quality",), ["S2"]),
         ([FAILED], ("failed_samples=drop", "leave_out=[S3]"), ["S2", "S3"]),
         ([FAILED], ("failed_samples=drop", "leave_out=[S1,S3]"), []),  # nobody is whole
-        ([FAILED, attempt("map_and_sort", "S2", 0)], ("failed_samples=drop",), []),  # the retry went well
-        ([attempt("qc", "S2", 1)], ("failed_samples=drop",), []),  # holds up no step
-        ([replace(attempt("qc", "S2", 1), rule="sex_check")], ("failed_samples=drop",), ["S2"]),
-        ([attempt("genotype_gvcfs", "cohort", 1)], ("failed_samples=drop",), []),
-        ([attempt("merge", "", 1)], ("failed_samples=drop",), []),
+        ([FAILED, attempt("map_and_sort", "S2", exit_code=0)], ("failed_samples=drop",), []),  # the retry went well
+        ([attempt("qc", "S2", exit_code=1)], ("failed_samples=drop",), []),  # holds up no step
+        ([replace(attempt("qc", "S2", exit_code=1), rule="sex_check")], ("failed_samples=drop",), ["S2"]),
+        ([attempt("genotype_gvcfs", "cohort", exit_code=1)], ("failed_samples=drop",), []),
+        ([attempt("merge", "", exit_code=1)], ("failed_samples=drop",), []),
     ],
 )
 def test_whom_a_cohort_goes_on_without(folder, attempts, typed, names):

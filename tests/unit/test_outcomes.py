@@ -4,13 +4,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+import recording
 from hypothesis import given
 from hypothesis import strategies as st
 from recording import run_record
 
 from gpd.outcomes import NO_JOB_RAN, NOT_FINISHED, Passed, Process, Run, judge, outcomes, passed
 from gpd.pipelines import PIPELINES, UNAVOIDABLE
-from gpd.records.ledger import Attempt
 from gpd.tables.summary import summarize
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
@@ -21,10 +21,7 @@ EXIT_CODES = (ENDED_WELL, JOB_FAILED, KILLED, TERMINATED, INTERRUPTED, UNKNOWN)
 
 
 def attempt(step, owner, exit_code=0, cause=None):
-    kind = "callset" if owner == "cohort" else "sample"
-    output = None if exit_code == 0 else "it broke"
-    times = (MOMENT, MOMENT, 1.0) if exit_code is not None else (MOMENT, None, None)
-    return Attempt(step, step, {kind: owner}, 1, *times, exit_code, output, "log", cause=cause)
+    return recording.attempt(step, owner, 0, None if exit_code is None else 1.0, exit_code, cause=cause)
 
 
 def done(owner, *steps):

@@ -15,9 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from packing import RECORD, raw, sealed, write_study
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.errors import GpdError
 from gpd.files import FileError
 from gpd.packages import bounds, checks, evidence, pack, read
@@ -237,7 +236,7 @@ def test_the_subcommands_that_read_packages_are_bounded(package, tmp_path, monke
     monkeypatch.setattr(bounds, "_cpu_s", lambda: 1)
     path = tmp_path / "b.tar.gz"
     path.write_bytes(package.to_bytes())
-    ran = CliRunner().invoke(app, [*subcommand, str(path)])
+    ran = gpd(*subcommand, path)
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert ran.stderr.endswith(f"{path}: refused: it takes more than 0 s of CPU time to read\n")
     assert len(ran.stderr.splitlines()) == 1
@@ -286,12 +285,12 @@ def test_what_has_no_manifest_is_refused(refused):
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("study.json", b"{", "study.json: not a record of a study: Expecting"),
-        ("study.json", b"\xff{}", "study.json: not a record of a study: 'utf-8'"),
-        ("study.json", b"[" * 100_000, "study.json: not a record of a study: JSON of more than 12 levels"),
-        ("study.json", b'{"a": NaN}', "study.json: not a record of a study: a number beyond reason: nan"),
-        ("study.json", b'{"a": ' + b"9" * 5000 + b"}", "study.json: not a record of a study: Exceeds the limit"),
-        (f"{RUN}/run.json", b"\xff", "run.json: not UTF-8"),
+        ("study.json", b"{", "study.json: not a valid study.json: Expecting"),
+        ("study.json", b"\xff{}", "study.json: not a valid study.json: 'utf-8'"),
+        ("study.json", b"[" * 100_000, "study.json: not a valid study.json: JSON of more than 12 levels"),
+        ("study.json", b'{"a": NaN}', "study.json: not a valid study.json: a number beyond reason: nan"),
+        ("study.json", b'{"a": ' + b"9" * 5000 + b"}", "study.json: not a valid study.json: Exceeds the limit"),
+        (f"{RUN}/run.json", b"\xff", "run.json: not a valid run.json: 'utf-8'"),
         (f"{RUN}/ledger.jsonl", b'{"schema": 1}', "ledger.jsonl line 1: "),
         (f"{RUN}/ledger.jsonl", b'{"cpus": "0-9,0-9"}', "ledger.jsonl line 1: "),
         ("tables/runs.tsv", b"\xff\t", "tables/runs.tsv: has another number of rows or columns"),

@@ -4,11 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+import subcommands
 import yaml
 from test_init import gpd, pair
-from typer.testing import CliRunner
 
-from gpd.cli import app
 from gpd.cohort import references
 
 NAMES = references.known()
@@ -83,7 +82,7 @@ def test_a_reference_that_is_not_known_is_a_line():
 
 
 def test_a_list_names_them_all():
-    done = CliRunner().invoke(app, ["reference"])
+    done = subcommands.gpd("reference")
     assert done.exit_code == 0, done.output
     assert all(name in done.output for name in NAMES)
 

@@ -10,9 +10,9 @@ sys.path.insert(0, str(ROOT / "workflow/scripts/resources"))
 
 import runtimes
 
-from gpd.pipelines import GERMLINE
+from gpd.pipelines import FIXED, GERMLINE, HUMAN_30X_GIGABASES
 from gpd.sizing import rehearsal_machine
-from gpd.sizing.rehearsal_machine import Rehearsal, RehearsedJob
+from gpd.sizing.rehearsal_machine import Genome, Rehearsal, RehearsedJob
 
 MOST_QC = 0.03  # of the pipeline's CPU time
 
@@ -45,3 +45,9 @@ def test_no_job_took_longer_than_a_scheduler_lets_it(recorded: Rehearsal, limits
 def test_quality_takes_a_small_share(recorded: Rehearsal) -> None:
     jobs = [job for job in recorded.jobs if job.step in ("qc", *GERMLINE.steps)]
     assert sum(job.cpu_s for job in jobs if job.step == "qc") <= MOST_QC * sum(job.cpu_s for job in jobs)
+
+
+def test_what_does_not_grow_with_bases_is_what_a_genome_without_reads_takes(recorded: Rehearsal) -> None:
+    none, whole = (Genome(recorded, gigabases).seconds.value for gigabases in (0.0, HUMAN_30X_GIGABASES))
+    assert (none, whole) == pytest.approx((2_707, 282_991), abs=0.5)
+    assert none / whole == pytest.approx(FIXED, rel=1e-3)

@@ -24,6 +24,7 @@ from gpd.pipelines import PIPELINES
 from gpd.records.host import Load
 from gpd.records.run_spec import CurveKey
 from gpd.reports import looks, report, study_figures
+from gpd.reports.grids import step_numbers
 from gpd.reports.page import HTML
 from gpd.reports.report import find
 from gpd.statistics.estimates import Estimate, estimate
@@ -467,7 +468,8 @@ def test_a_allocation_is_drawn_once_over_each_run_of_neighbours(cpus):
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_steps_are_told_apart_and_their_numbers_can_be_read(pipeline):
-    of_steps = [looks.STEP_LOOKS[step] for step in PIPELINES[pipeline].steps]
+    numbers = step_numbers(pipeline, ())
+    of_steps = [looks.look(step, numbers) for step in PIPELINES[pipeline].steps]
     assert len(set(of_steps)) == len(of_steps)
     for colour, _ in of_steps:
         ink = "#ffffff" if colour in looks.DARK else "#000000"

@@ -4,10 +4,9 @@ import json
 import sys
 
 import pytest
-from recording import write_pool
-from typer.testing import CliRunner
+from recording import ledger_line, write_pool
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.commands import gpd_run as subcommand
 from gpd.errors import GpdError
 from gpd.execution import cpu_waits, incomplete_results, run_lock, workflow
@@ -24,12 +23,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def record(rule, step, sample, **changed):
-    whole = {
-        **{"schema": 1, "rule": rule, "step": step, "wildcards": {"sample": sample} if sample else {}, "threads": 1},
-        **{"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:00:10Z", "wall_s": 10.0, "exit_code": 0},
-        **{"message": None, "log": f"logs/{rule}.log"},
-    }
-    return whole | changed
+    return ledger_line(step, sample, rule=rule) | {"log": f"logs/{rule}.log"} | changed
 
 
 def whole(sample):
@@ -53,7 +47,7 @@ def run(folder, monkeypatch, *records, output=(), code=0, words=()):
     """A run whose Snakemake leaves these records, says these lines, and ends with that exit code."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(workflow, "command", lambda *_, **__: [sys.executable, "-c", script(records, output, code)])
-    done = CliRunner().invoke(app, ["run", "germline", *words])
+    done = gpd("run", "germline", *words)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done
 
@@ -176,7 +170,7 @@ def test_what_samples_have_is_made_again_with_yes_alone(folder, monkeypatch):
     )
     asks = "import os; print('Building DAG of jobs...', os.environ.get('GPD_AGAIN'), sep='\\n')"
     monkeypatch.setattr(workflow, "command", lambda *_, **__: [sys.executable, "-c", asks])
-    shown = [CliRunner().invoke(app, ["run", "germline", *words]).stdout for words in ((), ("--yes",))]
+    shown = [gpd("run", "germline", *words).stdout for words in ((), ("--yes",))]
     assert shown == ["refuse\n", "None\n"]
 
 
@@ -268,7 +262,7 @@ class Passes:
     def run(self, **settings):
         config = self.folder / "config/config.yaml"
         config.write_text(config.read_text() + "".join(f"{key}: {value}\n" for key, value in settings.items()))
-        done = CliRunner().invoke(app, ["run", "germline"])
+        done = gpd("run", "germline")
         return done.exit_code, done.stdout.splitlines()
 
 

@@ -16,12 +16,11 @@ from pathlib import Path
 
 import pytest
 import recorded_studies
+import subcommands
 from packing import write_study
 from pages import text_of
 from test_stream import write_streams
-from typer.testing import CliRunner
 
-from gpd.cli import app
 from gpd.records.binding import describe_binding
 from gpd.records.run_spec import MODES
 
@@ -100,7 +99,7 @@ def placed(row: dict[str, str]) -> tuple[Place, Figure | None]:
 
 
 def gpd(*words: object, code: int = 0):
-    done = CliRunner().invoke(app, [str(word) for word in words])
+    done = subcommands.gpd(*words)
     assert done.exit_code == code, done.output
     return done
 
@@ -300,7 +299,7 @@ def test_a_package_and_its_check_have_the_same_figures(study, tmp_path):
         for table in ("configurations", "steps", "streams"):
             packed = files.extractfile(f"tables/{table}.tsv").read()
             assert packed == (study.folder / "tables" / f"{table}.tsv").read_bytes()
-    done = CliRunner().invoke(app, ["package", "check", str(package), "--json"])
+    done = subcommands.gpd("package", "check", package, "--json")
     checks = {one["check"]: one for one in json.loads(done.stdout)["checks"]}
     assert (checks["digests"]["state"], checks["figures"]["state"]) == ("holds", "holds")
     lines = [

@@ -10,9 +10,8 @@ import yaml
 from conftest import ROOT, planned_jobs, tiny_cohort
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.execution import snakemake_log
 from gpd.execution.snakemake_log import PlannedJob
 from gpd.lab import earlier_runs
@@ -23,7 +22,7 @@ from gpd.pipelines import PIPELINES
 from gpd.records.run import read_run
 from gpd.records.run_spec import ALONE, FULL
 from gpd.records.study import Pool, Study
-from gpd.scaling import scaling_plan, scaling_study
+from gpd.scaling import scaling_plan
 from gpd.scaling.scaling_plan import Node, Options, Step
 
 BOTH = (ALONE, FULL)
@@ -78,7 +77,7 @@ def test_scaling_run_with_more_threads_than_there_are_ends_with_2(tmp_path, monk
     tiny_cohort(tmp_path, ("S1",), lanes=1).write()
     monkeypatch.setattr(launcher, "usable_cores", lambda smt: 2)
     words = ["scaling", "run", "--directory", str(tmp_path), "--threads", "64", "--folder", str(tmp_path / "runs")]
-    done = CliRunner().invoke(app, words)
+    done = gpd(*words)
     assert done.exit_code == 2
     assert done.stderr == "gpd scaling run: --threads 64: more than the 2 cores that may be used here: name fewer\n"
     assert not (tmp_path / "runs").exists()
@@ -203,15 +202,8 @@ def test_seconds_are_told_of_what_was_measured_and_of_nothing_else():
     assert planned(folder, specs).estimates_s([never]) == [None]
 
 
-def test_a_record_of_an_earlier_version_is_told_in_one_line(tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run/scaling.json").write_text("{}")
-    with pytest.raises(StudyError, match=r"scaling\.json: written by an earlier version.*name another --folder$"):
-        scaling_study.make_plan(None, Pool(), "", options(), tmp_path)
-
-
 def test_the_throughput_report_refuses_runs_of_single_steps():
-    done = CliRunner().invoke(app, ["report", str(recorded_studies.study("scaling"))])
+    done = gpd("report", recorded_studies.study("scaling"))
     assert (done.exit_code, done.stdout) == (2, "")
     assert "its runs are single steps: gpd scaling run writes their tables and report" in done.stderr
 

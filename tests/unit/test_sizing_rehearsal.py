@@ -5,9 +5,8 @@ import json
 import msgspec
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.errors import GpdError
 from gpd.sizing import rehearsal_machine
 from gpd.sizing.rehearsal_machine import Genome, Law, Rehearsal, RehearsedJob
@@ -90,20 +89,20 @@ def test_size_answers_for_any_depth_and_says_that_it_extrapolates(tmp_path):
     jobs = [caller(*size, noise=noise) for size, noise in zip(SIZES, (1, 1.01) * 3, strict=True)]
     path.write_bytes(msgspec.json.encode(record(jobs)))
     words = ["size", "--genomes", "7/week", "--rehearsal", str(path)]
-    done = CliRunner().invoke(app, [*words, "--json"])
+    done = gpd(*words, "--json")
     assert done.exit_code == 0, done.output
     seconds = Genome(rehearsal_machine.read(path), 93.0).seconds
     answer = json.loads(done.output)["machines"][0]["quantities"]["genomes_per_day"]
     assert answer["value"] == pytest.approx(2 * 86400 / seconds.value)
     assert answer["low"] == pytest.approx(2 * 86400 / seconds.high)
-    done = CliRunner().invoke(app, words)
+    done = gpd(*words)
     assert "EXTRAPOLATED from 0.300 to 2.20 Gb a sample" in " ".join(done.output.split())
 
 
 def test_another_file_is_refused_in_one_line(tmp_path):
     path = tmp_path / "other.json"
     path.write_text('{"commit": 1}')
-    with pytest.raises(GpdError, match=r"other\.json: no record of a rehearsal"):
+    with pytest.raises(GpdError, match=r"other\.json: not a valid other\.json"):
         rehearsal_machine.read(path)
 
 

@@ -2,10 +2,10 @@
 
 import io
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from recording import attempt
 from rich.console import Console
 
 from gpd.commands import run_display
@@ -14,24 +14,7 @@ from gpd.records.ledger import Attempt, LedgerWarning, last_attempts, read_ledge
 from gpd.tables.summary import summarize
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "germline_demo"
-START = datetime(2026, 11, 20, 12, tzinfo=UTC)
 STEPS_OF_TEST = ("map", "call", "join")
-
-
-def attempt(step: str, owner: str | None, begin_s: float, wall_s: float, exit_code: int = 0) -> Attempt:
-    kind = "callset" if owner == "cohort" else "sample"
-    return Attempt(
-        rule=step,
-        step=step,
-        wildcards={kind: owner} if owner else {},
-        threads=1,
-        start=START + timedelta(seconds=begin_s),
-        end=START + timedelta(seconds=begin_s + wall_s),
-        wall_s=wall_s,
-        exit_code=exit_code,
-        message=None if exit_code == 0 else "it broke",
-        log=f"logs/{step}/{owner}.log",
-    )
 
 
 def rendered(*tables) -> str:

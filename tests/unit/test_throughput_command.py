@@ -11,9 +11,8 @@ import yaml
 from made_up import BEGIN, Lab, write_run
 from recording import write_pool
 from rich.console import Console
-from typer.testing import CliRunner
+from subcommands import gpd
 
-from gpd.cli import app
 from gpd.commands import gpd_report, throughput_display
 from gpd.lab import preparation, single_run, study_plan, study_state
 from gpd.lab import study_runs as study_of_runs
@@ -42,10 +41,6 @@ def lab(tmp_path, monkeypatch):
 def study(lab):
     """Write the settings, with changes; their file."""
     return lab.write
-
-
-def gpd(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def shown(plan):
@@ -419,20 +414,14 @@ def one_line(*words):
     ("text", "told"),
     [
         ("a: [", "throughput.yaml: not YAML: "),
-        ("pipelines: {germline: {}}\nbudget: 48", "budget: 48: must be a time such as 90m, 48h or 2d, or empty"),
-        ("pipelines: {germline: {}}\nrepeat: 3", "throughput.yaml: settings: unknown: repeat"),
-        (
-            "pipelines: {germline: {directory: /nowhere}}",
-            "pipelines.germline: /nowhere: No such file",
-        ),
+        ("pipelines: {germline: {directory: /x}}", "pipelines.germline: /x: No such file"),
     ],
 )
 def test_broken_settings_are_one_line(tmp_path, text, told):
     path = tmp_path / "throughput.yaml"
     path.write_text(text)
     line = one_line("throughput", "run", path)
-    assert line.startswith("gpd throughput run: ")
-    assert told in line
+    assert line.startswith("gpd throughput run: ") and told in line
 
 
 def test_a_profile_that_is_not_there_is_one_line(study):

@@ -8,10 +8,9 @@ import json
 import os
 
 import pytest
+import subcommands
 from conftest import ROOT
-from typer.testing import CliRunner
 
-from gpd.cli import app
 from gpd.machines import launcher, topology
 from gpd.machines.topology import Layout, Policy
 from gpd.records.node import Core
@@ -23,7 +22,7 @@ NAMES = sorted(path.stem for path in TOPOLOGIES.glob("*.xml"))
 
 
 def gpd(*arguments):
-    return CliRunner().invoke(app, ["topology", *map(str, arguments)], env={"COLUMNS": "80"})
+    return subcommands.gpd("topology", *arguments, env={"COLUMNS": "80"})
 
 
 def layout(name, threads=4, binding="compact", boundary="l3", smt=False):

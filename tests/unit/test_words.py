@@ -40,7 +40,6 @@ OTHERWISE = {
     r"cells?": {
         "scripts/gpd/text/grid.py": "A cell of a grid",
         "docs/_static/registry.js": "[.]cells",  # of a table in a browser
-        "scripts/gpd/records/decoding.py": "EARLIER",
         "workflow/scripts/checks/tables.py": "cell",  # of a sheet
         "workflow/rules/germline/mark_duplicates_samtools.smk": "flow cells",
         "workflow/schemas/units.schema.yaml": "Flow cell",
@@ -50,7 +49,6 @@ OTHERWISE = {
         "scripts/gpd/delivery/citations.tsv": "cell differentiation",
         "tests/unit/test_docs.py": "first_cells",
     },
-    r"sittings?": {"scripts/gpd/records/decoding.py": "EARLIER"},
     r"bundles?": {
         "": r"max[-_]bundle[-_]frags|git bundle",
         "docs/how-to/references.md": r"GATK's resource bundle|those of the bundle",

@@ -86,7 +86,7 @@ def judge(entry: RegistryEntry, sessions: Sequence[Session]) -> list[Verdict]:
     """Hold an entry against every check, in the order of the table."""
     asked = [check for check in CHECKS if entry.division == "closed" or not check.closed]
     verdicts = [_verdict(check, sessions) for check in asked]
-    return [*verdicts, Verdict("sessions", SESSIONS, *_state(_sessions(sessions)))]
+    return [*verdicts, Verdict.of("sessions", SESSIONS, _sessions(sessions))]
 
 
 def noise(sessions: Iterable[Session]) -> list[str]:
@@ -110,12 +110,7 @@ def _verdict(check: RegistryCheck, sessions: Iterable[Session]) -> Verdict:
             own = str(error).splitlines()
         faults += [f"{session.name}: {line}" for line in own]
         held += [] if own else [session.name]
-    return Verdict(check.name, check.says, *_state(verdict(faults, [f"so in {listed(held)}"])))
-
-
-def _state(found: Found) -> tuple[str, tuple[str, ...]]:
-    state, why = found
-    return state, tuple(why)
+    return Verdict.of(check.name, check.says, verdict(faults, [f"so in {listed(held)}"]))
 
 
 def unknown_workflows(sessions: Iterable[Session], here: str) -> list[tuple[str, str, str]]:

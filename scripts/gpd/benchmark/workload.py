@@ -3,7 +3,6 @@
 A change of anything makes another version, and figures of two versions are never compared.
 """
 
-import csv
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import msgspec
 import yaml
 
 from gpd.errors import GpdError
+from gpd.files import read_table
 from gpd.paths import ROOT
 from gpd.pipelines import PIPELINES
 from gpd.records.run_spec import PipelineName
@@ -119,12 +119,7 @@ def read(name: str) -> StandardWorkload:
         name=name,
         folder=folder,
         settings=settings,
-        every_sample=tuple(row["name"] for row in _rows(folder / SAMPLES)),
-        digests={row["file"]: row["sha256"] for row in _rows(folder / DIGESTS)},
-        workflows=frozenset((row["workflow"], row["settings"]) for row in _rows(folder / WORKFLOWS)),
+        every_sample=tuple(row["name"] for row in read_table(folder / SAMPLES)),
+        digests={row["file"]: row["sha256"] for row in read_table(folder / DIGESTS)},
+        workflows=frozenset((row["workflow"], row["settings"]) for row in read_table(folder / WORKFLOWS)),
     )
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t"))

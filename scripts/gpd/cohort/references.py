@@ -1,11 +1,11 @@
 """References by name: the files of each, where they come from, and the keys of the configuration that name them."""
 
-import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpd.errors import GpdError
+from gpd.files import read_table
 from gpd.paths import ROOT
 
 FOLDER = ROOT / "resources" / "references"
@@ -71,12 +71,12 @@ class Reference:
 
 def known() -> list[str]:
     """The names of the references of the table, in its order."""
-    return list(dict.fromkeys(row["reference"] for row in _rows(TABLE)))
+    return list(dict.fromkeys(row["reference"] for row in read_table(TABLE)))
 
 
 def find(name: str, folder: Path, table: Path = TABLE) -> Reference:
     """A reference whose files lie in a folder of its name, below `folder`. Raises GpdError."""
-    rows = [row for row in _rows(table) if row["reference"] == name]
+    rows = [row for row in read_table(table) if row["reference"] == name]
     if not rows:
         raise GpdError(f"reference {name}: no file, and none of those that are known by name: {', '.join(known())}")
     files = tuple(
@@ -91,8 +91,3 @@ def find(name: str, folder: Path, table: Path = TABLE) -> Reference:
         for row in rows
     )
     return Reference(name, files, folder / name)
-
-
-def _rows(table: Path) -> Sequence[dict[str, str]]:
-    with table.open(encoding="utf-8") as lines:
-        return [*csv.DictReader((line for line in lines if line[0] != "#"), delimiter="\t")]

@@ -70,7 +70,7 @@ def verdict(attempts: Sequence[Attempt]) -> str:
     jobs, failed = len({attempt.job for attempt in attempts}), sum(not attempt.succeeded for attempt in attempts)
     attempted = f"{counted(len(attempts), 'attempt')} at {counted(jobs, 'job')}, {failed} failed"
     doubts = {
-        "without CPUs of its own": sum(attempt.cpus is None and not attempt.taken_from for attempt in attempts),
+        "without CPUs of its own": sum(attempt.cpus is None for attempt in attempts),
         "whose end is not known": sum(attempt.cpus is not None and attempt.end is None for attempt in attempts),
         "seen outside its CPUs": sum(attempt.binding_ok is False for attempt in attempts),
         "of whose CPUs nothing was seen": sum(
@@ -134,5 +134,5 @@ def _texts(attempt: Attempt, with_node: bool) -> list[str]:
 
 def _outcome(attempt: Attempt) -> Text:
     if attempt.succeeded:
-        return Text(f"ok, taken from {attempt.taken_from}" if attempt.taken_from else "ok", "green")
+        return Text("ok", "green")
     return Text(brief(": ".join(filter(None, (attempt.cause, attempt.message)))) or "failed", "red")

@@ -1,9 +1,6 @@
 """What a dry run shows: the table of its jobs, and what disk, time and memory they will need."""
 
-import json
 import shutil
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +9,7 @@ from gpd.execution import snakemake_log
 from gpd.execution.configuration import Configuration
 from gpd.execution.snakemake_log import PlannedJob
 from gpd.paths import ROOT
-from gpd.processes import output_of
+from gpd.processes import ask
 from gpd.text.formats import in_gigabytes, number
 
 ESTIMATE = ROOT / "workflow" / "scripts" / "resources" / "needs.py"
@@ -41,10 +38,7 @@ def estimate(
     for row in configured.units:
         units.setdefault(row["sample_name"], []).append(row)
     plan = {"config": configured.config, "samples": units, "jobs": list(map(asdict, jobs)), "cores": cores}
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as asked:
-        json.dump(plan, asked)
-        asked.flush()
-        return json.loads(output_of([sys.executable, str(ESTIMATE), asked.name], name=ESTIMATE.name, cwd=directory))
+    return ask(ESTIMATE, plan, cwd=directory)
 
 
 def needs_lines(

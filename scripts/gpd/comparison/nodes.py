@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from gpd.comparison.results import Side
+from gpd.records.host_texts import filled, texts
 from gpd.records.node import SCOPES, Disk, Kernel, NodeRecord, Scope
 from gpd.text.formats import counted, listed, number, percent
 from gpd.text.grid import Entry, Grid, Group, Line
@@ -85,11 +86,8 @@ FIGURES: Mapping[str, Callable[[NodeRecord], str]] = {
 # ---- test bed --------------------------------------------------------------------------------------------------
 
 
-def _processor(record: NodeRecord) -> str:
-    host = record.host
-    parts = (("family", host.cpu_family), ("model", host.cpu_model_number), ("stepping", host.cpu_stepping))
-    numbers = ", ".join(f"{name} {value}" for name, value in parts if value is not None)
-    return "; ".join(filter(None, (host.cpu_model, numbers)))
+def _of_host(*parts: str) -> Callable[[NodeRecord], str]:
+    return lambda record: filled(parts, texts(record.host))
 
 
 def _modules(record: NodeRecord) -> str:
@@ -106,38 +104,23 @@ def _bios(record: NodeRecord) -> str:
     return ", ".join(filter(None, (bed.bios_vendor, bed.bios_version, bed.bios_date)))
 
 
-def _nodes_a_socket(record: NodeRecord) -> str:
-    of_socket = record.host.numa_nodes_a_socket
-    return f"{of_socket:g}" if of_socket else ""
-
-
-def _huge_pages(record: NodeRecord) -> str:
-    host = record.host
-    fixed = f"{host.huge_pages:,} of {number(host.huge_page_mib)} MiB" if host.huge_pages and host.huge_page_mib else ""
-    transparent = f"transparent: {host.transparent_huge_pages}" if host.transparent_huge_pages else ""
-    return ", ".join(filter(None, (transparent, fixed)))
-
-
-def _of_host(record: NodeRecord, key: str) -> str:
-    value = getattr(record.host, key)
-    return {None: "", True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool | None) else str(value)
-
-
 TEST_BED: Mapping[str, Callable[[NodeRecord], str]] = {
-    "processor": _processor,
-    "microcode": partial(_of_host, key="microcode"),
+    "processor": _of_host(
+        *("{cpu_model}", "family {cpu_family}", "model {cpu_model_number}", "stepping {cpu_stepping}")
+    ),
+    "microcode": _of_host("{microcode}"),
     "system": lambda record: "; ".join(filter(None, (record.test_bed.system, record.test_bed.board))),
     "BIOS": _bios,
     "BIOS profile": lambda record: record.test_bed.profile or "",
     "memory modules": _modules,
     "memory channels with a module": lambda record: str(record.test_bed.channels or ""),
-    "NUMA nodes a socket": _nodes_a_socket,
-    "SMT": partial(_of_host, key="smt"),
-    "governor": partial(_of_host, key="governor"),
-    "boost": partial(_of_host, key="boost"),
-    "kernel": partial(_of_host, key="kernel"),
-    "huge pages": _huge_pages,
-    "mitigations": lambda record: "; ".join(f"{name}: {state}" for name, state in record.host.mitigations.items()),
+    "NUMA nodes a socket": _of_host("{numa_nodes_a_socket}"),
+    "SMT": _of_host("{smt}"),
+    "governor": _of_host("{governor}"),
+    "boost": _of_host("{boost}"),
+    "kernel": _of_host("{kernel}"),
+    "huge pages": _of_host("transparent: {transparent_huge_pages}", "{huge_pages} of {huge_page_mib} MiB"),
+    "mitigations": _of_host("{mitigations}"),
 }
 
 

@@ -15,6 +15,7 @@ from gpd.records.run_spec import INDEPENDENT, CurveKey
 from gpd.statistics.estimates import Estimate, estimate, paired_ratio, ratio
 from gpd.statistics.known import mean
 from gpd.statistics.saturation import Observation, Saturation, find_saturation
+from gpd.tables import over_repeats
 from gpd.tables.collect import Tables
 from gpd.tables.columns import ConfigurationRow
 from gpd.tables.over_repeats import A_GIGABASE
@@ -49,8 +50,7 @@ GENOMES, MAKESPAN = Metric("genomes_per_day"), Metric("makespan_s")
 A_CORE = Metric("genomes_per_day_per_core")
 GIGABASES, HUMAN = Metric("gigabases_per_day"), Metric("human_30x_per_day")
 CPU_A_GIGABASE, CPU_UTILISATION = Metric("cpu_s_per_gigabase"), Metric("cpu_utilisation")
-OF_RUNS = (GENOMES, GIGABASES, HUMAN, MAKESPAN, CPU_A_GIGABASE, CPU_UTILISATION)  # columns of the table runs
-TOTALS = (GENOMES, A_CORE, *OF_RUNS[1:])
+TOTALS = (GENOMES, A_CORE, GIGABASES, HUMAN, MAKESPAN, CPU_A_GIGABASE, CPU_UTILISATION)
 
 
 @dataclass(frozen=True)
@@ -191,25 +191,12 @@ def _estimates(tables: Tables) -> Mapping[Place, dict[Metric, Estimate]]:
 def _values(tables: Tables) -> Mapping[Place, Values]:
     """The value of each repeat that has one, by metric and by what was drawn: pairs of repeats follow from it."""
     draws = {record.spec.name: _draw(record) for record in tables.records}
-    gigabases = {run.run: run.gigabases for run in tables.runs}
     found: defaultdict[Place, Values] = defaultdict(dict)
-    for run in tables.runs:
-        if run.counted:
-            for metric in OF_RUNS:
-                _note(found[run.curve_key, run.n], metric, draws[run.run], getattr(run, metric.column))
-    for step in tables.steps:
-        if step.counted:
-            own, draw, size = found[step.curve_key, step.n], draws[step.run], gigabases[step.run]
-            for clock, per_gigabase in A_GIGABASE.items():
-                taken = getattr(step, clock)
-                _note(own, Metric(clock, step.step), draw, taken)
-                _note(own, Metric(per_gigabase, step.step), draw, taken / size if taken and size else None)
+    for run, (step, column), value in over_repeats.values(tables.runs, tables.steps):
+        if value is not None:
+            of_draws = found[run.curve_key, run.n].setdefault(Metric(column, step or ""), {})
+            of_draws[draws[run.run]] = value
     return found
-
-
-def _note(values: Values, metric: Metric, draw: Draw, value: float | None) -> None:
-    if value is not None:
-        values.setdefault(metric, {})[draw] = value
 
 
 def _draw(record: RunRecord) -> Draw:

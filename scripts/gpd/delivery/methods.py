@@ -1,11 +1,11 @@
 """How results were made, as a paragraph that one can paste into a paper: tools, versions, settings, citations."""
 
-import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gpd.files import read_table
 from gpd.text.formats import counted, listed
 
 CITATIONS = Path(__file__).with_name("citations.tsv")
@@ -24,9 +24,7 @@ class CitedTool:
 
 def read_tools() -> dict[str, CitedTool]:
     """The tools that can be cited, by command."""
-    with CITATIONS.open(encoding="utf-8") as lines:
-        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return {row["command"]: CitedTool(**row) for row in rows}
+    return {row["command"]: CitedTool(**row) for row in read_table(CITATIONS)}
 
 
 @dataclass

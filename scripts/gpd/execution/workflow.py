@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from gpd.errors import GpdError
 from gpd.execution import interruption, snakemake_log
 from gpd.execution.snakemake_log import Progress
 from gpd.files import open_plain
+from gpd.machines.watcher import watching
 from gpd.paths import ROOT
 from gpd.processes import ProcessError
 
@@ -250,24 +250,17 @@ class _Stuck:
 @contextmanager
 def _killed_where(process: subprocess.Popen[str], stuck: _Stuck) -> Iterator[list[str]]:
     """Within, kill a Snakemake that will never end; the list then has the line that says why."""
-    over, why = threading.Event(), list[str]()
+    why, since_s = list[str](), 0.0
 
     def look() -> None:
-        since_s = 0.0
-        while not over.wait(stuck.look_s):
-            since_s = since_s + stuck.look_s if stuck.looks_so() else 0.0
-            if since_s >= stuck.patience_s:
-                why.append(stuck.line)
-                process.kill()
-                return
+        nonlocal since_s
+        since_s = since_s + stuck.look_s if not why and stuck.looks_so() else 0.0
+        if since_s >= stuck.patience_s:
+            why.append(stuck.line)
+            process.kill()
 
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-    try:
+    with watching(look, stuck.look_s):
         yield why
-    finally:
-        over.set()
-        thread.join()
 
 
 def _hanging(pid: int) -> _Stuck:

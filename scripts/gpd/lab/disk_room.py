@@ -1,10 +1,7 @@
 """The disks of a run: whether they have room for its samples, and what a run takes of them."""
 
-import json
 import os
 import shutil
-import sys
-import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +11,7 @@ from gpd.errors import GpdError
 from gpd.lab.pool import Source
 from gpd.machines.watcher import watching
 from gpd.paths import ROOT
-from gpd.processes import output_of
+from gpd.processes import ask
 from gpd.text.formats import counted, in_gigabytes
 
 ESTIMATE = ROOT / "workflow" / "scripts" / "resources" / "disk.py"
@@ -40,10 +37,7 @@ class DiskEstimate:
 def estimate(source: Source, samples: Collection[str]) -> DiskEstimate:
     """What the workflow's script says that samples take. Raises ProcessError."""
     units = {sample: [row for row in source.units if row["sample_name"] == sample] for sample in samples}
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as asked:
-        json.dump({"config": source.config, "samples": units}, asked)
-        asked.flush()
-        return DiskEstimate(**json.loads(output_of([sys.executable, str(ESTIMATE), asked.name], name=ESTIMATE.name)))
+    return DiskEstimate(**ask(ESTIMATE, {"config": source.config, "samples": units}))
 
 
 def refuse_full(found: DiskEstimate, samples: Sequence[str], at_work: int, results: Path, temporary: Path) -> None:

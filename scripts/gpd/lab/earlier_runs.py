@@ -35,8 +35,8 @@ def refuse_changed(state: StudyState) -> None:
         for record in finished:
             if record.spec.repeat:
                 raise StudyError(
-                    f"{state.folder / record.spec.name}: no search asked for it: its N was listed, or sought by an "
-                    "earlier version; give the study another name, or remove that folder"
+                    f"{state.folder / record.spec.name}: no search asked for it: its N was listed; "
+                    "give the study another name, or remove that folder"
                 )
     for record in finished:
         before, spec = record.spec, _run_now(state.plan, record.spec)

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
+from gpd.errors import GpdError
 from gpd.files import replace
 from gpd.machines import this_host
 from gpd.node.node_measuring import default_folder
 from gpd.records.host import IDENTITY, TRAITS, Host
-from gpd.records.node import FILE, NodeRecordError, read_node
+from gpd.records.node import FILE, read_node
 from gpd.text.formats import listed
 
 # another machine has another one of these; what else is named of a machine may change while it stays the same one
@@ -31,7 +32,7 @@ def take(study: Path) -> str:
         return f"no record of what this node can do: {REMEDY}, and the report then shows it"
     try:
         record = read_node(path)
-    except (NodeRecordError, OSError) as error:
+    except (GpdError, OSError) as error:
         return str(error)
     here = this_host.look({}, window_s=0)
     if others := _differing(LASTING, record.host, here):

@@ -15,7 +15,7 @@ from gpd.lab.study_state import StudyPlan, StudyState
 from gpd.machines import launcher, tool_checks
 from gpd.records.run import Settings
 from gpd.records.run_spec import PipelineName, RunSpec
-from gpd.records.study import DESIGN, FILE, StudyRecord
+from gpd.records.study import FILE, StudyRecord
 
 LOCK = ".lock"
 
@@ -45,7 +45,7 @@ def run(plan: StudyPlan, callbacks: StudyCallbacks) -> list[str]:
     ):
         cpu_waits.await_former(folder)
         pools = {name: tuple(members) for name, members in plan.pools.items()}
-        record = StudyRecord(study=plan.study, pools=pools, cores=plan.cores, design=DESIGN)
+        record = StudyRecord(study=plan.study, pools=pools, cores=plan.cores)
         single_run.write_record(folder / FILE, record)
         for pipeline, source in plan.sources.items():
             failed += _run_pipeline(plan, pipeline, _setup(plan, source, lock), callbacks)

@@ -1,6 +1,5 @@
 """The tools that the pipelines need (`workflow/tools.tsv`): whether they are here, run and are new enough."""
 
-import csv
 import re
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ from typing import Any
 
 from packaging.version import Version
 
+from gpd import files
 from gpd.paths import ROOT
 from gpd.processes import ProcessError, run
 
@@ -62,9 +62,8 @@ class FoundTool:
 
 def read_table() -> list[Tool]:
     """The tools, in the order of the table."""
-    with TABLE.open(encoding="utf-8") as lines:
-        rows = csv.DictReader((line for line in lines if line[0] != "#"), delimiter="\t", quoting=csv.QUOTE_NONE)
-        return [_tool({name: "" if text == "-" else text for name, text in row.items()}) for row in rows]
+    rows = files.read_table(TABLE)
+    return [_tool({name: "" if text == "-" else text for name, text in row.items()}) for row in rows]
 
 
 def _tool(row: dict[str, Any]) -> Tool:

@@ -22,6 +22,13 @@ class Verdict:
     state: str
     why: tuple[str, ...]
 
+    @classmethod
+    def of(cls, check: str, says: str, found: Found) -> "Verdict":
+        """With the first reasons, and how many more there are."""
+        state, why = found
+        more = [f"and {len(why) - MOST_SHOWN:,} more"] if len(why) > MOST_SHOWN else []
+        return cls(check, says, state, (*why[:MOST_SHOWN], *more))
+
 
 @dataclass(frozen=True)
 class Check:
@@ -32,9 +39,7 @@ class Check:
     judge: Callable[[Recomputed], Found]
 
     def verdict(self, found: Found) -> Verdict:
-        state, why = found
-        more = [f"and {len(why) - MOST_SHOWN:,} more"] if len(why) > MOST_SHOWN else []
-        return Verdict(self.name, self.says, state, (*why[:MOST_SHOWN], *more))
+        return Verdict.of(self.name, self.says, found)
 
 
 def verdict(faults: Iterable[str], otherwise: Sequence[str], doubts: Iterable[str] = ()) -> Found:

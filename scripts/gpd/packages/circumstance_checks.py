@@ -81,7 +81,7 @@ def pinning(found: Recomputed) -> Found:
         lines = found.lines[record.spec.name]
         steps = steps_of(record, (line for _, line in lines))
         for place, line in lines:
-            if line.step not in steps or not line.start or line.taken_from:
+            if line.step not in steps or not line.start:
                 continue
             allocated, observed = line.cpus, [line.cpus_allowed, line.cpus_seen]
             if allocated is None:

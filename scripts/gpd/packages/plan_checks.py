@@ -8,14 +8,12 @@ from gpd.lab.study_runs import StudyError
 from gpd.packages.check_verdicts import FAILS, NO_PLAN, UNKNOWN, Found, at, verdict
 from gpd.packages.evidence import Recomputed
 from gpd.records.run_spec import CurveKey, RunSpec
-from gpd.records.study import AUTO, DESIGN, Start, StudyRecord
-from gpd.statistics.estimates import Estimate
+from gpd.records.study import AUTO, Start, StudyRecord
 from gpd.tables import repeats, rows, search
 from gpd.tables.columns import ConfigurationRow, RunRow, StreamRow
 from gpd.tables.repeats import LEAST, error_in_words, is_precise
 from gpd.text.formats import counted, listed, number, percent
 
-OLDER_DESIGN = "an earlier version sought N and stopped its repeats by other rules: what is to be here is not known"
 EDGE_S = 1.0  # what the edges of a run are known to: tools start, Snakemake looks for jobs that have ended
 NO_STARTS = "starts.jsonl is not in it, as in studies of earlier versions: how often a run was run is not known"
 
@@ -27,7 +25,7 @@ def precision(found: Recomputed) -> Found:
     wrong, well = [], []
     every: list[ConfigurationRow | StreamRow] = [*found.tables.configurations, *found.tables.streams]
     for row in every:
-        daily, of, enough = _daily(row)
+        daily, (of, enough) = row.genomes_per_day, _basis(row)
         line = f"{at(row.curve_key, row.n)}: {of}, {error_in_words(daily)}"
         if not enough:
             wrong.append(f"{line}; at least {LEAST} repeats are needed")
@@ -38,13 +36,12 @@ def precision(found: Recomputed) -> Found:
     return verdict(wrong, well, [] if well else ["no configuration has a figure"])
 
 
-def _daily(row: ConfigurationRow | StreamRow) -> tuple[Estimate, str, bool]:
-    """Genomes a day, over how many repeats, or batches of a stream's window, and whether these are enough."""
+def _basis(row: ConfigurationRow | StreamRow) -> tuple[str, bool]:
+    """Of how many repeats genomes a day are, or of how many batches of a stream's window; whether these are enough."""
     if isinstance(row, ConfigurationRow):
         made = f"{counted(row.repeats, 'repeat')} ({counted(row.nodes, 'node')}, {counted(row.sessions, 'session')})"
-        return row.genomes_per_day, made, row.repeats >= LEAST
-    daily = Estimate(row.genomes_per_day, row.genomes_per_day_low, row.genomes_per_day_high, row.batches)
-    return daily, f"{row.batches} batches of its window", True
+        return made, row.repeats >= LEAST
+    return f"{row.batches} batches of its window", True
 
 
 def duration(found: Recomputed) -> Found:
@@ -68,8 +65,6 @@ def complete(found: Recomputed) -> Found:
     plan = found.plan
     if plan is None:
         return UNKNOWN, [NO_PLAN]
-    if plan.design < DESIGN and (plan.study.repeats == AUTO or not plan.study.concurrent_samples):
-        return UNKNOWN, [OLDER_DESIGN]
     ended = {record.spec.name: record.spec for record in found.tables.records}
     try:
         planned = list(_planned(plan, found))
@@ -123,13 +118,11 @@ def _ended_by_budget(plan: StudyRecord, found: Recomputed, planned: Sequence[Run
     if plan.study.budget_s is None:
         return False
     spent_s = sum(record.wall_s for record in found.tables.records)
-    # an earlier version began no run that it expected to end beyond the budget
-    longest_s = max((record.wall_s for record in found.counted), default=0.0)
     for pipeline in plan.study.pipelines:
         own, missing = ([spec for spec in specs if spec.pipeline == pipeline] for specs in (planned, left))
         if own[len(own) - len(missing) :] != missing:
             return False
-    return spent_s + longest_s > plan.study.budget_s
+    return spent_s >= plan.study.budget_s
 
 
 def _unlike(one: RunSpec, other: RunSpec) -> list[str]:

@@ -4,12 +4,12 @@ Every figure follows from the hours of its steps; `resources/published/check.py`
 and notes.tsv names those that do not follow.
 """
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from gpd import files
 from gpd.paths import ROOT
 from gpd.pipelines import HUMAN_30X_GIGABASES
 from gpd.statistics.saturation import Observation, Saturation, find_saturation
@@ -120,9 +120,8 @@ def by_sku(folder: Path = FOLDER) -> list[PublishedCurve]:
     return found
 
 
-def read_table(folder: Path, name: str) -> list[Row]:
-    with (folder / f"{name}.tsv").open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+def read_table(folder: Path, name: str) -> Sequence[Row]:
+    return files.read_table(folder / f"{name}.tsv")
 
 
 def _is_of(row: Row, sku: str, n: int) -> bool:

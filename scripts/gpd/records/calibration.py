@@ -11,8 +11,8 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from gpd.files import read_bytes
-from gpd.records.decoding import decode
-from gpd.records.run import RecordError, Time
+from gpd.records.decoding import decode, no_record
+from gpd.records.run import Time
 
 FILE: Final = "calibration.jsonl"
 MOST_DRIFT: Final = 0.05
@@ -40,7 +40,7 @@ def parse(content: bytes, place: object = FILE) -> tuple[Calibration, ...]:
         lines = content.decode().splitlines()
         return tuple(sorted((decode(line, Calibration) for line in lines), key=lambda one: one.at))
     except ValueError as error:
-        raise RecordError(f"{place}: not a record of calibrations: {' '.join(str(error).split())}") from error
+        raise no_record(place, error, FILE) from error
 
 
 def drift(calibrations: Iterable[Calibration]) -> dict[str, float]:

@@ -1,28 +1,44 @@
-"""Records from JSON: held against their types, and whatever they do not tell left to its default."""
+"""Records from files of JSON: held against their types, and whatever they do not tell left to its default."""
 
 import json
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from gpd.errors import GpdError
+from gpd.files import MOST_BYTES, read_bytes
+
 Kind = TypeVar("Kind")
 
-EARLIER = ("cell", "sittings", "waited_for_disk")  # keys of records that are not written any more
 LEVELS = 2  # of keys that are ours; below are names of samples, rules and tools
 MOST_LEVELS = 12  # of JSON within JSON
 LARGEST = 1e15  # number
+LONGEST_REASON = 300  # characters
+
+
+class RecordError(GpdError):
+    """A file that is no record; the message is one line that names it."""
+
+
+def read_record(path: Path, kind: type[Kind], remedy: str = "", most: int = MOST_BYTES) -> Kind:
+    """Read a record, of any origin. Raises RecordError, with what to do, and OSError."""
+    text = read_bytes(path, most)
+    try:
+        return decode(text.decode(), kind)
+    except ValueError as error:  # of msgspec, too, and of what is not UTF-8
+        raise no_record(path, error, path.name, remedy) from error
+
+
+def no_record(place: object, error: ValueError, name: str, remedy: str = "") -> RecordError:
+    """The error about a place where there is no record of this name."""
+    reason = " ".join(str(error).split())[:LONGEST_REASON]
+    return RecordError("; ".join(filter(None, (f"{place}: not a valid {name}: {reason}", remedy))))
 
 
 def decode(text: str, kind: type[Kind]) -> Kind:
     """Raises ValueError where the text is no JSON of a record, msgspec.ValidationError where it is no such record."""
-    return msgspec.convert(_without_nulls(_of_today(parse(text)), LEVELS), kind)
-
-
-def _of_today(document: Any) -> Any:
-    """A document, if no earlier version wrote it: its keys meant what others mean now. Raises ValueError."""
-    if old := [key for key in EARLIER if isinstance(document, dict) and document.get(key)]:
-        raise ValueError(f"key {old[0]}: an earlier version of gpd wrote it, and only that one reads it")
-    return document
+    return msgspec.convert(_without_nulls(parse(text), LEVELS), kind)
 
 
 def _without_nulls(value: Any, levels: int) -> Any:

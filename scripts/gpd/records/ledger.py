@@ -55,8 +55,7 @@ class Attempt:
     """One attempt at a job. Times are UTC; units stand in the names. What the ledger does not know is None.
 
     The end of an attempt whose launcher was killed with it was not seen: it has no `end`, `wall_s` and `exit_code`. One
-    that was ended while it waited for CPUs has no `start` either. One that took what another attempt had made
-    (`taken_from`, the id of its record) has neither, and nothing measured: it ended well.
+    that was ended while it waited for CPUs has no `start` either.
     """
 
     rule: str
@@ -101,7 +100,6 @@ class Attempt:
     node: str | None = None
     slurm_job_id: str | None = None
     slurm_step_id: str | None = None
-    taken_from: str | None = None
     owned_by: str | None = None  # in no ledger: whose it is where the workflow is not ours
     recorded: datetime | None = None
 

@@ -15,8 +15,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from gpd.errors import GpdError
-from gpd.files import FileError, read_bytes
+from gpd.records.decoding import read_record
 from gpd.records.host import Host
 from gpd.records.run import Time
 
@@ -45,10 +44,6 @@ SCOPES: Mapping[Scope, str] = {
     "socket": "one socket",
     "node": "the node",
 }
-
-
-class NodeRecordError(GpdError):
-    """A file that is no record of a node; the message is one line that names it."""
 
 
 @dataclass(frozen=True)
@@ -306,16 +301,8 @@ class NodeRecord:
 
 
 def read_node(path: Path) -> NodeRecord:
-    """Read a node.json, of any origin. Raises NodeRecordError."""
-    try:
-        text = read_bytes(path, MOST_BYTES)
-    except FileError as error:
-        raise NodeRecordError(f"{error}: not a record of a node; {REMEDY}") from error
-    try:
-        return msgspec.json.decode(text, type=NodeRecord)
-    except (ValueError, RecursionError) as error:  # of msgspec, too, and what is not UTF-8
-        reason = " ".join(str(error).split())[:200]
-        raise NodeRecordError(f"{path}: not a valid {FILE}: {reason}; {REMEDY}") from error
+    """Read a node.json, of any origin. Raises RecordError."""
+    return read_record(path, NodeRecord, REMEDY, MOST_BYTES)
 
 
 def schema() -> dict[str, Any]:

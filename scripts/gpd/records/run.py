@@ -15,9 +15,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from gpd.errors import GpdError
-from gpd.files import read_text
-from gpd.records.decoding import Kind, decode
+from gpd.records.decoding import RecordError, read_record
 from gpd.records.host import Host
 from gpd.records.machine_use import Amount, MachineUse
 from gpd.records.run_spec import SCHEMA_VERSION, Count, FileName, Name, RunSpec
@@ -31,13 +29,6 @@ YEARS = range(1971, 9000)  # of a run
 PLACE = re.compile(r"\.|samples/[A-Za-z0-9][A-Za-z0-9._-]{0,254}|copies/[1-9][0-9]{0,6}")
 SPEC: Final = "spec.json"  # what a run is to be
 REMEDY = "remove the run's folder, and it is run again"
-CONTINUED = "it was cut off and continued by an earlier version, and counts in no figure"
-DRAWN_ANEW = "an earlier version drew it anew without samples of bad data: drop these from the pool"
-ARRIVALS = "samples arrive at random in it, as in streams of earlier versions: streams are full now"
-
-
-class RecordError(GpdError):
-    """A file that is no record; the message is one line that names it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,14 +181,14 @@ class RunRecord:
 
 def read_run(path: Path) -> RunRecord:
     """Read a run.json. Raises RecordError, also where it lies in the folder of another run."""
-    record = _read_json(path, RunRecord)
+    record = read_record(path, RunRecord, REMEDY)
     _check_place(path, record.spec.name)
     return record
 
 
 def read_spec(path: Path) -> RunSpec:
     """Read a spec.json. Raises RecordError as read_run() does."""
-    spec = _read_json(path, RunSpec)
+    spec = read_record(path, RunSpec, REMEDY)
     _check_place(path, spec.name)
     return spec
 
@@ -205,29 +196,3 @@ def read_spec(path: Path) -> RunSpec:
 def _check_place(path: Path, name: str) -> None:
     if name != path.parent.name:
         raise RecordError(f"{path}: it is of the run {name}; a run's folder keeps its name")
-
-
-def _read_json(path: Path, kind: type[Kind]) -> Kind:
-    try:
-        text = read_text(path)
-        record = decode(text, kind)
-        _refuse_gone(json.loads(text))
-        return record
-    except json.JSONDecodeError as error:
-        raise RecordError(f"{path} line {error.lineno}: not JSON: {error.msg}; {REMEDY}") from error
-    except UnicodeDecodeError as error:
-        raise RecordError(f"{path}: not UTF-8; {REMEDY}") from error
-    except ValueError as error:  # of msgspec, too
-        raise RecordError(f"{path}: not a valid {path.name}: {error}; {REMEDY}") from error
-
-
-def _refuse_gone(document: Mapping[str, Any]) -> None:
-    """Raise ValueError for a run of a kind that an earlier version had, and whose figures would be read as others."""
-    if document.get("starts") not in (None, 1):
-        raise ValueError(CONTINUED)
-    spec = document.get("spec", document)
-    stream = spec.get("stream") or {}
-    if stream.get("per_day") is not None:
-        raise ValueError(ARRIVALS)
-    if spec.get("left_out"):
-        raise ValueError(DRAWN_ANEW)

@@ -16,13 +16,12 @@ from msgspec import Meta
 
 from gpd.files import read_bytes
 from gpd.records.binding import BindingName
-from gpd.records.decoding import Kind, parse
-from gpd.records.run import RecordError, Time
+from gpd.records.decoding import no_record, parse, read_record
+from gpd.records.run import Time
 from gpd.records.run_spec import STREAM, AtLeastOne, CacheState, FileName, Mode, Name, PipelineName
 from gpd.text.formats import SECONDS_PER_DAY
 
 SCHEMA_VERSION: Final = 1
-DESIGN: Final = 2  # of a study: it seeks N with single runs, and repeats stop on an interval; 1: on a standard error
 FILE, STARTS = "study.json", "starts.jsonl"
 AUTO: Final = "auto"  # as many repeats as it takes
 BEGAN, ENDED = "began", "ended"
@@ -154,7 +153,7 @@ class Study:
         Mapping[RuleName, AtLeastOne], _must_be("rules with a whole number from 1 each, such as {map_and_sort: 8}")
     ] = field(default_factory=dict)
     profiles: Annotated[
-        Mapping[str, PathName],  # an earlier version had one for a mode that is gone
+        Mapping[str, PathName],
         _must_be(f"shared, independent or stream, each with a folder, {_A_PATH}"),
     ] = field(default_factory=PROFILES.copy)
     keep_results: Annotated[bool, _must_be("true or false")] = False
@@ -200,16 +199,12 @@ def seconds(duration: str | None) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyRecord:
-    """A study as it was when it was last begun; `cores` are the machine's.
-
-    `design`: by which rules its runs follow from those that have ended; 1 are those of versions that did not say.
-    """
+    """A study as it was when it was last begun; `cores` are the machine's."""
 
     schema: Literal[1] = SCHEMA_VERSION
     study: Study
     pools: Mapping[PipelineName, tuple[Sample, ...]]
     cores: AtLeastOne
-    design: int = 1
 
     def to_json(self) -> str:
         return json.dumps(msgspec.to_builtins(self), indent=2) + "\n"
@@ -226,9 +221,9 @@ class Start:
 
 
 def read_study_record(folder: Path) -> StudyRecord | None:
-    """Read a study's study.json; None where an earlier version left none. Raises RecordError."""
+    """Read a study's study.json; None where there is none. Raises RecordError."""
     path = folder / FILE
-    return _decoded(path, read_bytes(path), StudyRecord) if path.exists() else None
+    return read_record(path, StudyRecord) if path.exists() else None
 
 
 class StartsWarning(UserWarning):
@@ -236,7 +231,7 @@ class StartsWarning(UserWarning):
 
 
 def read_starts(folder: Path) -> tuple[Start, ...] | None:
-    """Read how often each run of a study was begun; None where an earlier version left no starts.jsonl.
+    """Read how often each run of a study was begun; None where there is no starts.jsonl.
 
     Lines that a power cut left are passed over, with a warning. Raises RecordError.
     """
@@ -251,28 +246,12 @@ def read_starts(folder: Path) -> tuple[Start, ...] | None:
         except ValueError:
             warnings.warn(f"{place}: left out: it was cut off as it was written", StartsWarning, stacklevel=2)
             continue
-        start = _converted(place, document, Start)
+        try:
+            start = msgspec.convert(document, Start)
+        except ValueError as error:  # msgspec's own
+            raise no_record(place, error, STARTS) from error
         known = found.get((start.name, start.run), start)
         found[start.name, start.run] = replace(
             known, began=known.began or start.began, ended=known.ended or start.ended
         )
     return tuple(found.values())
-
-
-def _decoded(place: object, text: bytes, kind: type[Kind]) -> Kind:
-    try:
-        document = parse(text.decode())
-    except ValueError as error:
-        raise _no_record(place, error) from error
-    return _converted(place, document, kind)
-
-
-def _converted(place: object, document: object, kind: type[Kind]) -> Kind:
-    try:
-        return msgspec.convert(document, kind)
-    except ValueError as error:  # of msgspec, too
-        raise _no_record(place, error) from error
-
-
-def _no_record(place: object, error: ValueError) -> RecordError:
-    return RecordError(f"{place}: not a record of a study: {' '.join(str(error).split())}")

@@ -273,7 +273,7 @@ def stream_grid(streams: Sequence[StreamRow]) -> Grid | None:
         (
             f"{row.pipeline}, {describe_binding(row.binding)}",
             *(str(row.n), str(row.completed), str(row.failed)),
-            Entry(number(row.genomes_per_day), from_to(row.genomes_per_day_low, row.genomes_per_day_high)),
+            Entry(number(row.genomes_per_day.value), from_to(row.genomes_per_day.low, row.genomes_per_day.high)),
             number(row.human_30x_per_day) if PIPELINES[row.pipeline].genomes else "",
             *(number(row.result_median_s), _share(row.busy_share)),
         )
@@ -281,6 +281,6 @@ def stream_grid(streams: Sequence[StreamRow]) -> Grid | None:
     ]
     daily = "samples/day" if any(row.fraction < 1 for row in full) else "genomes/day"
     heads = ("stream", "N", "ended", "failed", daily, "30x human/day", "one takes, s", "all N busy")
-    notes = [f"{row.run}: {TOO_FEW}" for row in full if row.genomes_per_day_low is None]
+    notes = [f"{row.run}: {TOO_FEW}" for row in full if row.genomes_per_day.low is None]
     caption = f"Streams: N samples always in flight{measured_on(full)}"
     return Grid(caption, heads, (group(lines),), tuple(notes)) if lines else None

@@ -4,23 +4,24 @@ They have what a reader must know to place a result. Names of folders and mounts
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
-from gpd.records.host import FileSystem, Host, machine_differences
+from gpd.records import host_texts
+from gpd.records.host import Host, machine_differences
+from gpd.records.host_texts import filled
 from gpd.records.run import RunRecord
 from gpd.text.formats import counted, number, short, some
 from gpd.text.grid import Grid, group
 
-MIB_PER_GIB, MHZ_PER_GHZ = 1024, 1000
 MOST_SHOWN = 4
 # by row of the table: its parts, each where it is known
-FIELDS: Mapping[str, Sequence[str]] = {
+FIELDS: Mapping[str, tuple[str, ...]] = {
     "CPU": ("{cpu_model}",),
     "Slurm node": ("{node}",),
     "Slurm partition": ("{partition}",),
     "SKU": ("{sku}", "family {cpu_family}", "model {cpu_model_number}", "stepping {cpu_stepping}"),
     "processors": ("sockets: {sockets}", "cores: {cores}", "threads: {threads}", "usable threads: {usable_threads}"),
-    "kinds of cores": ("{core_kinds}", "in part usable: {partial_cores}"),
+    "kinds of cores": ("{core_kinds}", "in part usable: {some_partial_cores}"),
     "SMT": ("{smt}",),
     "base frequency": ("{base_ghz} GHz",),
     "top frequency": ("{top_ghz} GHz",),
@@ -57,11 +58,8 @@ def _lasting(host: Host) -> Host:
 def host_grid(records: Iterable[RunRecord]) -> Grid | None:
     """A column a machine."""
     found = machines(records)
-    values = [_values(host) for host, _ in found]
-    texts = {
-        name: [", ".join(_known(part, host) for part in parts if _known(part, host)) for host in values]
-        for name, parts in FIELDS.items()
-    }
+    values = [host_texts.texts(host) for host, _ in found]
+    texts = {name: [filled(parts, of) for of in values] for name, parts in FIELDS.items()}
     texts["load before the start"] = [_load(own) for _, own in found]
     rows = [(name, *own) for name, own in texts.items() if any(own)]
     heads = ("machine", *(host.hostname or "unnamed" for host, _ in found))
@@ -79,43 +77,6 @@ def cpu_names(records: Iterable[RunRecord]) -> list[str]:
     return list(
         filter(None, dict.fromkeys(host.cpu_model or host.sku for record in records for host in record.machines))
     )
-
-
-def _known(part: str, values: Mapping[str, str]) -> str:
-    """A part of a field with its value; nothing where it is not known."""
-    shown = part.format_map(values)
-    return shown if values[part[part.index("{") + 1 : part.index("}")]] else ""
-
-
-def _values(host: Host) -> dict[str, str]:
-    """What a machine says of itself, as it is shown; empty: not known."""
-    gib = {f"{name}_gib": getattr(host, f"{name}_mib") for name in ("memory", "memory_limit")}
-    ghz = {f"{name}_ghz": getattr(host, f"{name}_mhz") for name in ("base", "top")}
-    shown = {
-        **{field.name: getattr(host, field.name) for field in fields(host)},
-        **{name: mib and mib / MIB_PER_GIB for name, mib in gib.items()},
-        **{name: mhz and mhz / MHZ_PER_GHZ for name, mhz in ghz.items()},
-        "cpu_model": host.cpu_model or host.sku,
-        "core_kinds": "; ".join(f"{kind.name}: CPUs {kind.cpus}" for kind in host.core_kinds),
-        "partial_cores": host.partial_cores or None,
-        "numa": some([f"{node.node}: CPUs {node.cpus}" for node in host.numa], MOST_SHOWN),
-        "file_systems": "; ".join(f"{name}: {_disk(disk)}" for name, disk in host.file_systems.items()),
-    }
-    return {name: _text(value) for name, value in shown.items()}
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return number(value) if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _disk(disk: FileSystem) -> str:
-    kind = {None: "", True: "rotating", False: "solid state"}[disk.rotational]
-    size = "" if disk.size_gib is None else f"{number(disk.size_gib)} GiB"
-    return ", ".join(filter(None, (disk.type, kind, size)))
 
 
 def _load(own: Sequence[RunRecord]) -> str:
@@ -140,7 +101,7 @@ def software_grid(records: Sequence[RunRecord]) -> Grid | None:
 def _binding(record: RunRecord) -> str:
     """How jobs were bound beside the policy; nothing where they were not."""
     settings = dict(record.binding or {}) | {"memory applied": record.memory_applied}
-    return ", ".join(f"{name} {_text(value)}" for name, value in settings.items() if value is not None)
+    return ", ".join(f"{name} {host_texts.text(value)}" for name, value in settings.items() if value is not None)
 
 
 def _software(records: Iterable[RunRecord]) -> dict[str, list[str]]:

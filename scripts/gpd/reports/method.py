@@ -81,7 +81,7 @@ def _pinning(tables: Tables) -> str:
     timed = [job for job in tables.jobs if job.timed]
     allocated = sum(job.cpus is not None for job in timed)
     proven = sum(job.binding_ok is True for job in timed)
-    split = sum(run.split_jobs or 0 for run in tables.runs)
+    split = sum(run.jobs.split_jobs or 0 for run in tables.runs)
     across = f"; {counted(split, 'allocation')} crossed a boundary of caches or memory needlessly" if split else ""
     return (
         f"Pinning: {allocated:,} of {counted(len(timed), 'job')} of the steps had an allocation of CPUs, disjoint from "

@@ -8,16 +8,24 @@ from gpd.reports.study_figures import ReportFigure
 from gpd.sizing.nodes_needed import Sizing
 from gpd.sizing.published_machines import CoreHours
 from gpd.sizing.sizing_grids import sizing_grid, source_grid
+from gpd.text.formats import listed
 
 
 def sizing_page(sizings: Sequence[Sizing], sources: Sequence[CoreHours]) -> Page:
-    """The page of an answer."""
+    """The page of an answer; what is to be said of several machines is said once."""
+    scaled: dict[str, list[str]] = {}
+    for one in sizings:
+        scaled.setdefault(one.scaled or "", []).append(one.machine.name)
+    remarks = {one.machine.name: [line for line in one.remarks if line != one.scaled] for one in sizings}
+    first, *others = remarks.values()
+    common = [line for line in first if others and all(line in own for own in others)]
     return Page(
         title=sizing_grid(sizings).caption,
-        notices=tuple(Notice("warning", f"{one.machine.name}: {one.scaled}") for one in sizings if one.scaled),
+        notices=tuple(Notice("warning", f"{listed(names)}: {what}") for what, names in scaled.items() if what),
         sections=(
             Section("What is needed", grids=(sizing_grid(sizings),), figures=(_figure(sizings),)),
-            *(Section(one.machine.name, lines=tuple(one.remarks)) for one in sizings),
+            *(Section(name, lines=tuple(line for line in own if line not in common)) for name, own in remarks.items()),
+            *([Section("Each of them", lines=tuple(common))] if common else []),
             Section("Beside what others published", grids=(source_grid(sizings, sources),)),
         ),
     )

@@ -14,11 +14,11 @@ from gpd.reports.study_figures import ReportFigure
 from gpd.reports.svg import Drawing
 from gpd.scaling.profiles import Goal, by_step
 from gpd.scaling.scaling_results import ScalingResults
-from gpd.statistics.amdahl import LEAST_THREAD_COUNTS, TERMS
+from gpd.statistics.amdahl import LEAST_THREAD_COUNTS, TERMS, Fit
 from gpd.statistics.estimates import Estimate, by_student
 from gpd.tables import disturbances
 from gpd.tables.scaling_rows import ScalingConfiguration, ScalingFit
-from gpd.text.formats import counted, listed, number, some
+from gpd.text.formats import counted, from_to, listed, number, some
 from gpd.text.grid import Entry, Grid, group
 
 THREADS = "threads"
@@ -75,7 +75,7 @@ def _notices(results: ScalingResults) -> Iterator[Notice]:
     if results.unfinished:
         count = counted(len(results.unfinished), "run")
         yield Notice("warning", f"In no mean, for not ended: {count}; see Not finished.")
-    if broken := [run.run for run in runs if run.binding_ok is False]:
+    if broken := [run.run for run in runs if run.jobs.binding_ok is False]:
         yield Notice("error", f"Binding was broken in {some(broken, MOST_NAMED)}: jobs may have shared CPUs.")
     yield from (Notice("warning", f"{line}.") for line in disturbances.lines(run for run in runs if not run.warm_up))
     if others := other_machines(results.records):
@@ -123,12 +123,12 @@ def _label(row: ScalingConfiguration | ScalingFit) -> str:
 
 
 def _line(row: ScalingConfiguration) -> tuple[str | Entry, ...]:
-    low, high = row.efficiency_low, row.efficiency_high
-    interval = "" if low is None or high is None else f"({number(100 * low)}-{number(100 * high)}%)"
+    efficiency = row.efficiency.times(100)
+    interval = from_to(efficiency.low, efficiency.high).replace(")", "%)")
     return (
         *(str(row.threads), f"{row.copies:,}", f"{row.repeats:,}"),
         *map(mean_entry, (row.step_s, row.makespan_s, row.steps_per_hour, row.cpu_s)),
-        Entry("" if row.efficiency is None else f"{number(100 * row.efficiency)}%", interval),
+        Entry("" if efficiency.value is None else f"{number(efficiency.value)}%", interval),
         *(number(row.peak_rss_mib), number(row.peak_memory_mib)),
     )
 
@@ -155,24 +155,24 @@ def _drawing(
 
 def _fit(fit: ScalingFit) -> str:
     """Amdahl's law for one curve, in a sentence."""
-    label = _label(fit)
+    label, law = _label(fit), fit.law
     where = label[:1].upper() + label[1:]
-    if fit.serial_fraction_se is None:
+    if law.serial_fraction_se is None:
         known = (
-            f"met exactly by {counted(fit.thread_counts, 'thread count')}, so without an uncertainty, "
+            f"met exactly by {counted(law.thread_counts, 'thread count')}, so without an uncertainty, "
             f"which takes {LEAST_THREAD_COUNTS}"
         )
-        return f"{where}: Amdahl's serial fraction {number(fit.serial_fraction, 2)}, {known}."
-    serial = _fitted(fit, fit.serial_fraction, fit.serial_fraction_se)
-    over = counted(fit.thread_counts, "thread count")
-    beyond = "" if 0 <= (fit.serial_fraction or 0) <= 1 else " Beyond 0 to 1: this law is not the step's."
+        return f"{where}: Amdahl's serial fraction {number(law.serial_fraction, 2)}, {known}."
+    serial = _fitted(law, law.serial_fraction, law.serial_fraction_se)
+    over = counted(law.thread_counts, "thread count")
+    beyond = "" if 0 <= (law.serial_fraction or 0) <= 1 else " Beyond 0 to 1: this law is not the step's."
     return (
-        f"{where}: Amdahl's serial fraction {serial}, T(1) {_fitted(fit, fit.t1_s, fit.t1_se)} s, over {over}.{beyond}"
+        f"{where}: Amdahl's serial fraction {serial}, T(1) {_fitted(law, law.t1_s, law.t1_se)} s, over {over}.{beyond}"
     )
 
 
-def _fitted(fit: ScalingFit, value: float | None, se: float | None) -> str:
+def _fitted(law: Fit, value: float | None, se: float | None) -> str:
     """A fitted value and the half-width of its 95% interval, of as many degrees of freedom as the times leave."""
     if value is None or se is None:
         return mean_entry(Estimate(value)).joined()
-    return mean_entry(by_student(value, se, fit.times - TERMS + 1)).joined()
+    return mean_entry(by_student(value, se, law.times - TERMS + 1)).joined()

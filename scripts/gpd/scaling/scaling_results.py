@@ -12,7 +12,7 @@ from gpd.records.ledger import Attempt, Clock
 from gpd.records.run import RunRecord
 from gpd.records.run_spec import WHOLE, StepCopies
 from gpd.statistics import amdahl
-from gpd.statistics.estimates import ratio
+from gpd.statistics.estimates import Estimate, ratio
 from gpd.statistics.known import covered_s, most, whole_sum
 from gpd.tables import collect, columns
 from gpd.tables.columns import RunRow
@@ -101,7 +101,7 @@ def _configuration(runs: Sequence[ScalingRun]) -> ScalingConfiguration:
     return pooled(
         ScalingConfiguration,
         runs,
-        **dict.fromkeys(("efficiency", "efficiency_low", "efficiency_high")),
+        efficiency=Estimate(),
         peak_rss_mib=most(run.peak_rss_mib for run in runs),
         peak_memory_mib=most(run.peak_memory_mib for run in runs),
     )
@@ -120,11 +120,8 @@ def _with_efficiency(configurations: Sequence[ScalingConfiguration]) -> list[Sca
 def _over_one_thread(one: ScalingConfiguration | None, row: ScalingConfiguration) -> ScalingConfiguration:
     if one is None:
         return row
-    if one is row:
-        return structs.replace(row, efficiency=1.0)
-    of = ratio(one.step_s, row.step_s)
-    shares = [None if value is None else value / row.threads for value in (of.value, of.low, of.high)]
-    return structs.replace(row, efficiency=shares[0], efficiency_low=shares[1], efficiency_high=shares[2])
+    share = Estimate(1.0) if one is row else ratio(one.step_s, row.step_s).each(lambda end: end / row.threads)
+    return structs.replace(row, efficiency=share)
 
 
 def _fits(runs: Iterable[ScalingRun]) -> Iterator[ScalingFit]:
@@ -133,13 +130,5 @@ def _fits(runs: Iterable[ScalingRun]) -> Iterator[ScalingFit]:
         times = [(row.sku, row.machine, row.threads, row.step_s) for row in own if row.step_s is not None]
         if len({(sku, machine) for sku, machine, _, _ in times}) > 1 or len({each[2] for each in times}) < 2:
             continue
-        found = amdahl.fit((threads, step_s) for _, _, threads, step_s in times)
-        yield ScalingFit(
-            **_curve(own[0]),
-            thread_counts=found.thread_counts,
-            times=found.times,
-            t1_s=found.t1_s,
-            t1_se=found.t1_se,
-            serial_fraction=found.serial,
-            serial_fraction_se=found.serial_se,
-        )
+        law = amdahl.fit((threads, step_s) for _, _, threads, step_s in times)
+        yield ScalingFit(**_curve(own[0]), law=law)

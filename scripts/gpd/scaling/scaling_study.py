@@ -21,8 +21,6 @@ from gpd.records.study import Pool, Study
 from gpd.scaling import scaling_plan
 from gpd.scaling.scaling_plan import Node, Options, Step
 
-EARLIER = "scaling.json"  # the record of a run by earlier versions
-
 
 @dataclass(frozen=True)
 class ScalingStudy:
@@ -38,8 +36,6 @@ def make_plan(source: Source, pool: Pool, sample: str, options: Options, folder:
 
     Raises StudyError, and StudyRunError with what the workflow says of a configuration that it refuses.
     """
-    for path in folder.glob(f"*/{EARLIER}"):
-        raise StudyError(f"{path}: written by an earlier version, whose tables and report stay: name another --folder")
     members = [member.name for member in source.members]
     if sample and sample not in members:
         raise StudyError(f"--sample {sample}: no such sample; there are {', '.join(members)}")

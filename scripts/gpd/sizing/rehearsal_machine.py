@@ -112,11 +112,8 @@ def _row(job: RehearsedJob) -> tuple[float, float, float]:
 
 
 def read(path: Path) -> Rehearsal:
-    """Raises GpdError where the file is no record of a rehearsal."""
-    try:
-        return decoding.decode(path.read_text(encoding="utf-8"), Rehearsal)
-    except (OSError, ValueError) as error:
-        raise GpdError(f"{path}: no record of a rehearsal (scripts/bench/rehearsal.py --record): {error}") from error
+    """Raises RecordError where the file is no record of a rehearsal, and OSError."""
+    return decoding.read_record(path, Rehearsal, "scripts/bench/rehearsal.py --record writes records of rehearsals")
 
 
 def by_rule(

@@ -41,6 +41,7 @@ def sizing_grid(sizings: Sequence[Sizing]) -> Grid:
         caption=f"{demand.genomes_per_week:,.4g} genomes a week at {demand.depth:g}x",
         heads=("", *(f"{one.machine.name}{', extrapolated' * one.at.extrapolated}" for one in sizings), "how"),
         groups=(Group(tuple(rows)),),
+        remarks=True,
     )
 
 

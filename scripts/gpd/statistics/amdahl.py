@@ -5,9 +5,9 @@ more threads helped by more than their number, above 1 they did harm, and either
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.optimize import curve_fit
 
@@ -16,20 +16,18 @@ TERMS = 2
 LEAST_THREAD_COUNTS = 3  # for an uncertainty: two are met exactly, whatever the law
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(Struct, frozen=True):
     """Amdahl's law for one step; None: so few thread counts do not tell it.
 
-    `t1_s` is the fitted time of one thread, `serial` the serial fraction, each with its standard error. `times`: how
-    many it was fitted to.
+    `t1_s` is the fitted time of one thread, each figure has its standard error. `times`: how many it was fitted to.
     """
 
     thread_counts: int
+    times: int = 0
     t1_s: float | None = None
     t1_se: float | None = None
-    serial: float | None = None
-    serial_se: float | None = None
-    times: int = 0
+    serial_fraction: float | None = None
+    serial_fraction_se: float | None = None
 
 
 def fit(times: Iterable[tuple[int, float]]) -> Fit:
@@ -45,13 +43,13 @@ def fit(times: Iterable[tuple[int, float]]) -> Fit:
     threads, seconds = (np.array(column, dtype=float) for column in zip(*known, strict=True))
     if thread_counts < LEAST_THREAD_COUNTS:
         b, a = map(float, np.polyfit(1 / threads, seconds, 1))
-        return Fit(thread_counts, a + b, None, a / (a + b), None, len(known))
+        return Fit(thread_counts, len(known), a + b, None, a / (a + b))
     # noise grows with the time that is measured: each residual counts as a share of it
     (a, b), covariance = curve_fit(_line, threads, seconds, sigma=seconds, jac=_slopes)
     t1_s = float(a + b)
     gradients = np.array([[1.0, 1.0], [b / t1_s**2, -a / t1_s**2]])
     t1_se, serial_se = map(float, np.sqrt(np.diag(gradients @ covariance @ gradients.T).clip(min=0)))
-    return Fit(thread_counts, t1_s, t1_se, float(a) / t1_s, serial_se, len(known))
+    return Fit(thread_counts, len(known), t1_s, t1_se, float(a) / t1_s, serial_se)
 
 
 def _line(threads: Numbers, a: float, b: float) -> Numbers:

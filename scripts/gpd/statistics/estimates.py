@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, hypot, inf, log, sqrt
+from typing import Annotated
 
 CONFIDENCE = 0.95
 MAX_EXPONENT = 300.0  # of e: beyond it the interval says nothing, and floats end
@@ -66,6 +67,9 @@ class Estimate:
         """`amount` divided by it: what was low is high."""
         turned = self.each(lambda end: amount / end)
         return Estimate(turned.value, turned.high, turned.low, self.n)
+
+
+Interval = Annotated[Estimate, "interval"]  # whose columns are its value and both ends, and not its errors
 
 
 def estimate(values: Iterable[float | None]) -> Estimate:

@@ -37,7 +37,6 @@ from gpd.records.ledger_check import LedgerLine, overlaps
 from gpd.records.node import NodeRecord
 from gpd.records.run import SPEC, ProcessRecord, RunRecord, read_run, read_spec
 from gpd.records.study import StudyRecord, read_starts, read_study_record
-from gpd.statistics.estimates import Estimate
 from gpd.tables import columns, faults, over_repeats, rows
 from gpd.tables.columns import ConfigurationRow, JobRow, RunRow, SampleRow, StepRow, StreamRow, SummaryRow
 from gpd.tables.sessions import sessions
@@ -92,7 +91,7 @@ def collect(study: Path, check_clocks: bool = True) -> Tables:
 
     `check_clocks`: refuse runs whose times or CPUs contradict each other. A package has checks of its own for that.
 
-    Raises CollectError where a file is broken, and NodeRecordError.
+    Raises CollectError where a file is broken, and RecordError.
     """
     runs, unfinished = read_runs(study, check_clocks)
     if any(run.spec.step for run in runs):
@@ -259,19 +258,10 @@ def write_tables(tables: Any, every: Mapping[str, Sequence[columns.Column]], fol
         replace(path.with_name(f"{table}.parquet"), partial(_write_parquet, frame, spelled))
 
 
-def _flat(row: Struct) -> list[Any]:
-    """The values of a row, in the order of its columns."""
-    found: list[Any] = []
-    for name in row.__struct_fields__:
-        value = getattr(row, name)
-        found += [value.value, value.sd, value.se] if isinstance(value, Estimate) else [value]
-    return found
-
-
 def frame_of(rows: Iterable[Struct], spelled: Sequence[columns.Column]) -> pd.DataFrame:
     """A table of rows, with the types of its columns."""
     types = {column.name: column.type for column in spelled}
-    return pd.DataFrame([_flat(row) for row in rows], columns=list(types), dtype=object).astype(types)
+    return pd.DataFrame([list(columns.values(row)) for row in rows], columns=list(types), dtype=object).astype(types)
 
 
 def to_tsv(frame: pd.DataFrame) -> bytes:

@@ -3,8 +3,7 @@
 A row is a record of its type; pandas and pyarrow see it only where tables are written (collect.py).
 """
 
-import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,10 +11,11 @@ from typing import Any, get_args, get_type_hints
 
 from msgspec import Struct
 
+from gpd.files import read_table
 from gpd.records.run_spec import CurveKey
-from gpd.statistics.estimates import Estimate
+from gpd.statistics.estimates import Estimate, Interval
 from gpd.statistics.saturation import Observation
-from gpd.tables.scaling_rows import ScalingConfiguration, ScalingFit, ScalingRun
+from gpd.tables.scaling_rows import OfJobs, ScalingConfiguration, ScalingFit, ScalingRun
 
 MEANINGS = Path(__file__).with_name("columns.tsv")
 NUMBER = "Float64"
@@ -171,13 +171,7 @@ class RunRow(OfRun, frozen=True, kw_only=True):
     write_mib: float | None
     shared_inputs_mib: float | None
     shared_outputs_mib: float | None
-    wait_s: float | None
-    binding_ok: bool | None
-    split_jobs: int | None
-    memory_applied: str | None
-    jobs_with_contention: int | None
-    other_cpu_s: float | None
-    steal_s: float | None
+    jobs: OfJobs
     cpu_contention: bool | None
     machine_other_cpu_s: float | None
     machine_steal_s: float | None
@@ -198,9 +192,7 @@ class StreamRow(OfRun, frozen=True, kw_only=True):
     started: int
     completed: int
     failed: int
-    genomes_per_day: float | None
-    genomes_per_day_low: float | None
-    genomes_per_day_high: float | None
+    genomes_per_day: Interval
     batches: int
     gigabases_per_day: float | None
     human_30x_per_day: float | None
@@ -279,12 +271,11 @@ class SummaryRow(OfConfiguration, frozen=True, kw_only=True):
 @cache
 def _meanings() -> Mapping[tuple[str, str], tuple[str, str]]:
     """Unit and meaning of each column, by table and name."""
-    with MEANINGS.open(encoding="utf-8", newline="") as lines:
-        return {
-            (table, row["name"]): (row["unit"], row["meaning"])
-            for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            for table in row["tables"].split()
-        }
+    return {
+        (table, row["name"]): (row["unit"], row["meaning"])
+        for row in read_table(MEANINGS)
+        for table in row["tables"].split()
+    }
 
 
 def _over_repeats(name: str, unit: str, meaning: str) -> tuple[Column, ...]:
@@ -295,16 +286,39 @@ def _over_repeats(name: str, unit: str, meaning: str) -> tuple[Column, ...]:
     )
 
 
+@cache
+def kinds(row: type[Struct]) -> Mapping[str, Any]:
+    """The types of a row's fields by their names, an Interval told from another Estimate."""
+    return get_type_hints(row, include_extras=True)
+
+
 def _columns(table: str, row: type[Struct]) -> tuple[Column, ...]:
-    """The columns of a table: types are those of its rows."""
+    """The columns of a table: types are those of its rows, and of the rows within them."""
     found: list[Column] = []
-    for name, kind in get_type_hints(row).items():
-        unit, meaning = _meanings()[table, name]
-        if kind is Estimate:
-            found += _over_repeats(name, unit, meaning)
+    for name, kind in kinds(row).items():
+        if isinstance(kind, type) and issubclass(kind, Struct):
+            found += _columns(table, kind)
+        elif kind is Estimate:
+            found += _over_repeats(name, *_meanings()[table, name])
+        elif kind is Interval:
+            ends = (name, f"{name}_low", f"{name}_high")
+            found += (Column(each, NUMBER, *_meanings()[table, each]) for each in ends)
         else:
-            found.append(Column(name, DTYPES[(get_args(kind) or (kind,))[0]], unit, meaning))
+            found.append(Column(name, DTYPES[(get_args(kind) or (kind,))[0]], *_meanings()[table, name]))
     return tuple(found)
+
+
+def values(row: Struct) -> Iterator[Any]:
+    """The values of a row, in the order of its columns."""
+    for name, kind in kinds(type(row)).items():
+        value = getattr(row, name)
+        if isinstance(value, Struct):
+            yield from values(value)
+        elif isinstance(value, Estimate):
+            yield value.value
+            yield from (value.low, value.high) if kind is Interval else (value.sd, value.se)
+        else:
+            yield value
 
 
 TABLES: Mapping[str, tuple[Column, ...]] = {

@@ -1,11 +1,11 @@
 """The table `summary`: every quantity of every configuration over its repeats, of each step and of all together. Pure.
 
-Terminal and report take the times of steps, and their errors, from here.
+Terminal, report and comparison take the times of steps, and their errors, from here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.tables.columns import CLOCKS, CONFIGURATION, TABLES, ConfigurationRow, RunRow, StepRow, SummaryRow
@@ -19,62 +19,63 @@ UNITS = {column.name: column.unit for table in ("steps", "runs") for column in T
 UNITS |= {"job_s": "s", **dict.fromkeys(A_GIGABASE.values(), "h/Gb")}
 
 Key = tuple[Any, ...]
-Repeat = tuple[RunRow, Mapping[str, StepRow]]  # with what its steps came to
+Place = tuple[str | None, str]  # a step, None of all together, and a metric
 OfSession = tuple[int | None, float | None]  # a session, and a value
+
+
+class Value(NamedTuple):
+    """What a run came to in one metric, of a step or of all together; None: not known."""
+
+    run: RunRow
+    place: Place
+    value: float | None
+
+
+def values(runs: Iterable[RunRow], steps: Iterable[StepRow]) -> Iterator[Value]:
+    """Every value of each run that counts: those of the run, then those of its steps in order."""
+    steps_of: dict[str, list[StepRow]] = {}
+    for step in steps:
+        steps_of.setdefault(step.run, []).append(step)
+    for run in runs:
+        if run.counted:
+            own = _of_run(run, steps_of.get(run.run, ()))
+            yield from (Value(run, place, value) for place, value in own)
+
+
+def _of_run(run: RunRow, steps: Sequence[StepRow]) -> Iterator[tuple[Place, float | None]]:
+    for metric in averaged(ConfigurationRow):
+        yield (None, metric), getattr(run, metric)
+    known = [step.summed_h for step in steps if step.summed_h is not None]
+    yield (None, SUMMED), fsum(known) if known else None
+    for step in steps:
+        for metric in OF_STEP:
+            yield (step.step, metric), getattr(step, metric)
+        for clock, metric in A_GIGABASE.items():
+            taken = getattr(step, clock)
+            yield (step.step, metric), taken / run.gigabases if taken and run.gigabases else None
 
 
 def summary(
     configurations: Iterable[ConfigurationRow], runs: Iterable[RunRow], steps: Iterable[StepRow]
 ) -> list[SummaryRow]:
     """The rows of each configuration: those of its runs, then those of each step in order."""
-    runs_of: dict[Key, list[RunRow]] = {}
-    for run in runs:
-        if run.counted:
-            runs_of.setdefault(_key(run), []).append(run)
-    steps_of: dict[str, dict[str, StepRow]] = {}
-    for step in steps:
-        steps_of.setdefault(step.run, {})[step.step] = step
-    found: list[SummaryRow] = []
-    for configuration in configurations:
-        repeats = [(run, steps_of.get(run.run, {})) for run in runs_of.get(_key(configuration), ())]
-        found += _rows(configuration, repeats)
-    return found
+    of: dict[Key, dict[Place, list[OfSession]]] = {}
+    for run, place, value in values(runs, steps):
+        of.setdefault(_key(run), {}).setdefault(place, []).append((run.session, value))
+    return [row for each in configurations for row in _rows(each, of.get(_key(each), {}))]
 
 
 def _key(row: RunRow | ConfigurationRow) -> Key:
     return tuple(getattr(row, name) for name in CONFIGURATION)
 
 
-def _rows(configuration: ConfigurationRow, runs: Sequence[Repeat]) -> Iterator[SummaryRow]:
-    """The rows of a configuration, of its repeats."""
-    for metric in averaged(ConfigurationRow):
-        values = [(run.session, getattr(run, metric)) for run, _ in runs]
-        yield _row(configuration, None, metric, getattr(configuration, metric), values)
-    totals = [(run.session, _total(steps.values())) for run, steps in runs]
-    yield _row(configuration, None, SUMMED, estimate(total for _, total in totals), totals)
-    for step in dict.fromkeys(step for _, steps in runs for step in steps):
-        for metric, values in _of_step([(run, steps[step]) for run, steps in runs if step in steps]):
-            of = estimate(value for _, value in values)
-            if of.n:
-                yield _row(configuration, step, metric, of, values)
-
-
-def _of_step(runs: Sequence[tuple[RunRow, StepRow]]) -> Iterator[tuple[str, list[OfSession]]]:
-    """Each quantity of one step, and its value in each run."""
-    for metric in OF_STEP:
-        yield metric, [(run.session, getattr(step, metric)) for run, step in runs]
-    for clock, metric in A_GIGABASE.items():
-        yield metric, [(run.session, _ratio(getattr(step, clock), run.gigabases)) for run, step in runs]
-
-
-def _ratio(amount: float | None, divisor: float | None) -> float | None:
-    return amount / divisor if amount and divisor else None
-
-
-def _total(steps: Iterable[StepRow]) -> float | None:
-    """What the steps of one run took together, h; None where nothing of it is known."""
-    known = [step.summed_h for step in steps if step.summed_h is not None]
-    return fsum(known) if known else None
+def _rows(configuration: ConfigurationRow, of: Mapping[Place, Sequence[OfSession]]) -> Iterator[SummaryRow]:
+    """The rows of a configuration; a step that is known of no repeat has none."""
+    for (step, metric), own in of.items():
+        mean = getattr(configuration, metric, None) if step is None else None
+        mean = mean or estimate(value for _, value in own)
+        if step is None or mean.n:
+            yield _row(configuration, step, metric, mean, own)
 
 
 def _row(

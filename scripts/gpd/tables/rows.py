@@ -7,10 +7,10 @@ together with its launcher.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import groupby
 from math import fsum, inf
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
@@ -23,9 +23,10 @@ from gpd.records.machine_use import MachineUse
 from gpd.records.run import RunRecord
 from gpd.statistics.estimates import Estimate, estimate
 from gpd.statistics.known import mean, most, most_at_once, whole_sum
-from gpd.tables import streams
+from gpd.tables import columns, streams
 from gpd.tables.columns import CONFIGURATION, ConfigurationRow, JobRow, OfRun, RunRow, SampleRow, StepRow, StreamRow
 from gpd.tables.disturbances import disturbances
+from gpd.tables.scaling_rows import OfJobs
 from gpd.text.cpu_lists import count_cpus
 from gpd.text.formats import SECONDS_PER_DAY
 
@@ -39,11 +40,8 @@ BASES_PER_GIGABASE = 1e9
 HOSTS = ", "  # between names of hosts that ran one run together
 COPIED = {field.name for field in fields(Attempt)} & set(JobRow.__struct_fields__) - {"run", "start", "end", "log"}
 KEYS = [name for name in OfRun.__struct_fields__ if name not in ("run", "counted")]
-SUMMED = (  # of a run: sums over its timed attempts
-    *("cpu_s", "read_mib", "write_mib", "shared_inputs_mib", "shared_outputs_mib", "wait_s", "other_cpu_s"),
-    "steal_s",
-)
-OF_RECORD = ("wall_s", "cached", "genome_mb", "peak_disk_mib", "kept_disk_mib", "memory_applied")
+SUMMED = ("cpu_s", "read_mib", "write_mib", "shared_inputs_mib", "shared_outputs_mib")  # of a run: over its timed jobs
+OF_RECORD = ("wall_s", "cached", "genome_mb", "peak_disk_mib", "kept_disk_mib")
 OF_MACHINE = ("cpu_contention", "throttled_s", "thermal_throttles", "mhz_mean")
 
 
@@ -212,9 +210,7 @@ class RowsOfRun:
             peak_memory_mib=peak_memory_mib(every) if ran.one_clock else None,
             disk_per_sample_mib=_over(record.peak_disk_mib, len(self.outcomes)),
             disk_per_input=_over(record.peak_disk_mib, daily["input_mib"]),
-            binding_ok=_over_known(all, attempts, "binding_ok"),
-            split_jobs=_over_known(sum, attempts, "split"),
-            jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
+            jobs=_of_jobs(attempts, record.memory_applied),
             paused_s=most([use.paused_s, *(attempt.paused_s for attempt in every)]),
             disturbances=disturbances(record, every, attempts, makespan_s or record.wall_s, threads),
         )
@@ -245,6 +241,18 @@ def _daily(run: Run, outcomes: Sequence[Outcome], makespan_s: float | None) -> d
         "gigabases_per_day": gigabases_per_day,
         "human_30x_per_day": human_30x_per_day(gigabases_per_day, _over(total, len(whole)), run.spec.fraction),
     }
+
+
+def _of_jobs(attempts: Sequence[Attempt], memory_applied: str | None) -> OfJobs:
+    return OfJobs(
+        wait_s=_over_known(fsum, attempts, "wait_s"),
+        binding_ok=_over_known(all, attempts, "binding_ok"),
+        split_jobs=_over_known(sum, attempts, "split"),
+        memory_applied=memory_applied,
+        jobs_with_contention=_over_known(sum, attempts, "cpu_contention"),
+        other_cpu_s=_over_known(fsum, attempts, "other_cpu_s"),
+        steal_s=_over_known(fsum, attempts, "steal_s"),
+    )
 
 
 def _of_machine(record: RunRecord, use: MachineUse) -> dict[str, Any]:
@@ -342,10 +350,9 @@ def alike(runs: Iterable[Row], names: Sequence[str]) -> list[list[Row]]:
     return [list(own) for _, own in groupby(sorted(runs, key=place), key=place)]
 
 
-@cache
 def averaged(kind: type[Struct]) -> list[str]:
     """The columns of a row over repeats that are means."""
-    return [name for name, hint in get_type_hints(kind).items() if hint is Estimate]
+    return [name for name, hint in columns.kinds(kind).items() if hint is Estimate]
 
 
 def pooled(kind: type[Pooled], runs: Sequence[Struct], **others: Any) -> Pooled:

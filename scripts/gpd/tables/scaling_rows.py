@@ -2,7 +2,20 @@
 
 from msgspec import Struct
 
-from gpd.statistics.estimates import Estimate
+from gpd.statistics.amdahl import Fit
+from gpd.statistics.estimates import Estimate, Interval
+
+
+class OfJobs(Struct, frozen=True, kw_only=True):
+    """Columns of a run of any kind: what its jobs waited for, how they were bound, what others took of their CPUs."""
+
+    wait_s: float | None
+    binding_ok: bool | None
+    split_jobs: int | None
+    memory_applied: str | None
+    jobs_with_contention: int | None
+    other_cpu_s: float | None
+    steal_s: float | None
 
 
 class ScalingCurve(Struct, frozen=True, kw_only=True):
@@ -36,13 +49,7 @@ class ScalingRun(Struct, frozen=True, kw_only=True):
     cpu_s: float | None
     peak_rss_mib: float | None
     peak_memory_mib: float | None
-    wait_s: float | None
-    binding_ok: bool | None
-    split_jobs: int | None
-    memory_applied: str | None
-    jobs_with_contention: int | None
-    other_cpu_s: float | None
-    steal_s: float | None
+    jobs: OfJobs
     disturbances: str | None
 
 
@@ -58,9 +65,7 @@ class ScalingConfiguration(ScalingCurve, frozen=True, kw_only=True):
     makespan_s: Estimate
     steps_per_hour: Estimate
     cpu_s: Estimate
-    efficiency: float | None
-    efficiency_low: float | None
-    efficiency_high: float | None
+    efficiency: Interval
     peak_rss_mib: float | None
     peak_memory_mib: float | None
 
@@ -68,9 +73,4 @@ class ScalingConfiguration(ScalingCurve, frozen=True, kw_only=True):
 class ScalingFit(ScalingCurve, frozen=True, kw_only=True):
     """Amdahl's law for a curve."""
 
-    thread_counts: int
-    times: int
-    t1_s: float | None
-    t1_se: float | None
-    serial_fraction: float | None
-    serial_fraction_se: float | None
+    law: Fit

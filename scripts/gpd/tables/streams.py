@@ -1,6 +1,7 @@
 """Rows of streams, from their records: what came of each sample, and when it started and ended. Pure."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import fsum
 from typing import Any
 
@@ -39,9 +40,7 @@ def row(key: Mapping[str, Any], run: Run, outcomes: Iterable[Outcome], gigabases
         started=len(sojourns),
         completed=len(whole),
         failed=len(ended) - len(whole),
-        genomes_per_day=daily.value,
-        genomes_per_day_low=None if daily.low is None else max(daily.low, 0.0),
-        genomes_per_day_high=daily.high,
+        genomes_per_day=daily if daily.low is None else replace(daily, low=max(daily.low, 0.0)),
         batches=daily.n,
         gigabases_per_day=gigabases_per_day,
         human_30x_per_day=human_30x_per_day(gigabases_per_day, of_a_sample, run.spec.fraction),

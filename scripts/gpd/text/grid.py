@@ -48,7 +48,7 @@ class Grid:
     """A table in groups, each set off from the one before; the first column heads the rows, and notes stand below.
 
     A head may have several lines. `numeric`: its entries are numbers, but for those of the first `words` columns.
-    `framed`: with lines around it on a terminal.
+    `framed`: with lines around it on a terminal. `remarks`: its last column is of words, too.
     """
 
     caption: str
@@ -58,6 +58,7 @@ class Grid:
     numeric: bool = True
     words: int = 1
     framed: bool = True
+    remarks: bool = False
 
     @property
     def width(self) -> int:
@@ -84,7 +85,8 @@ def rich_table(grid: Grid) -> Table:
     if not grid.framed:
         table.box, table.pad_edge, table.show_header = None, False, any(grid.heads)
     for at, head in enumerate(grid.heads):
-        side: JustifyMethod = "right" if grid.numeric and at >= grid.words else "left"
+        is_words = at < grid.words or (grid.remarks and at == len(grid.heads) - 1)
+        side: JustifyMethod = "left" if is_words or not grid.numeric else "right"
         table.add_column(Text(head), justify=side, no_wrap=not at, overflow="fold")
     for own in grid.groups:
         table.add_section()
