@@ -44,7 +44,7 @@ def test_every_input_of_every_sample_has_a_digest(name):
 
 
 def test_a_workload_whose_digests_are_missing_is_refused_before_anything_is_made(tmp_path):
-    refused = CliRunner().invoke(app, ["benchmark", "full", "--directory", str(tmp_path / "run")])
+    refused = gpd("benchmark", "full", "--directory", tmp_path / "run")
     assert refused.exit_code == 2 and "full-1: genome.fa: its digest is missing in " in refused.output
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(BenchmarkError, match=r"reads/S01_R1.fastq.gz: its digest is missing|genome.fa: its digest is"):
