@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort rehearsal-rna soak mutants-rules lint format bench bench-many docs docs-serve lock clean
+.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort rehearsal-rna soak mutants mutants-rules lint format bench bench-many docs docs-serve lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -118,6 +118,9 @@ soak: installed ## random cohorts with random faults for so many hours (HOURS=12
 	@python tests/soak/soak.py --hours $(HOURS) $(SOAK_ARGS)
 
 MUTANTS_ARGS ?=
+
+mutants: installed ## whether a test misses each small change of the launcher and of input checks (MUTANTS_ARGS=runtime); hours
+	@python tests/mutants/modules.py $(MUTANTS_ARGS)
 
 mutants-rules: installed ## whether a test misses each argument of the rules' commands (MUTANTS_ARGS=haplotype_caller); hours
 	@python tests/mutants/rules.py $(MUTANTS_ARGS)
