@@ -22,7 +22,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TESTS = "tests/workflow/test_planned_commands.py"
+TESTS = ("tests/workflow/test_planned_commands.py",)
+OF_JVMS = ("tests/workflow/test_gatk3_commands.py", "tests/workflow/test_jvm.py")  # whose options those leave out
 SHARED = ""  # what stands outside of rules
 HEAD = re.compile(r"^(?:use rule \w+ as|rule) (\w+)(?: with)?:$|^\S", re.MULTILINE)
 LITERAL = re.compile(r'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"' + r"|'(?:[^'\\\n]|\\.)*'|#[^\n]*", re.DOTALL)
@@ -74,12 +75,12 @@ def rounds(mutants: list[Mutant]) -> Iterator[list[Mutant]]:
     yield from ([mutant] for mutant in alone)
 
 
-def failed_tests(copy: Path) -> set[str]:
+def failed_tests(copy: Path, tests: tuple[str, ...] = TESTS) -> set[str]:
     """The rules whose tests fail in a copy of the repository."""
     places = [copy / "scripts", copy / "scripts/snakemake-executor-plugin-pinned"]
     told = copy / "told.xml"
     subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={told}", TESTS],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={told}", *tests],
         cwd=copy,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places))},
         stdout=subprocess.DEVNULL,
@@ -101,6 +102,8 @@ def survivors(copy: Path, together: list[Mutant]) -> list[Mutant]:
     for path, text in texts.items():
         (copy / path).write_text(text)
     failed = failed_tests(copy)
+    if not failed and together[0].rule == SHARED:
+        failed = failed_tests(copy, OF_JVMS)
     for path, text in originals.items():
         (copy / path).write_text(text)
     return [mutant for mutant in together if mutant.rule not in failed and not (failed and mutant.rule == SHARED)]
