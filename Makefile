@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort rehearsal-rna soak lint format bench bench-many docs docs-serve lock clean
+.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort rehearsal-rna soak mutants mutants-rules lint format bench bench-many docs docs-serve lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -42,7 +42,7 @@ test: lint unit e2e ## lint, units, dry runs, and what is essential of the pipel
 
 PINNED := scripts/snakemake-executor-plugin-pinned/snakemake_executor_plugin_pinned
 
-NOT_UNITS := tests/e2e tests/slurm tests/numa tests/faults tests/soak scripts/bench # whose imports no unit test tries
+NOT_UNITS := tests/e2e tests/slurm tests/numa tests/faults tests/soak tests/mutants scripts/bench # whose imports no unit test tries
 
 NEEDS_NO_TOOL := not long and not e2e and not bench and not slurm and not numa and not faults
 
@@ -116,6 +116,14 @@ SOAK_ARGS ?=
 
 soak: installed ## random cohorts with random faults for so many hours (HOURS=12), as root with full disks, too
 	@python tests/soak/soak.py --hours $(HOURS) $(SOAK_ARGS)
+
+MUTANTS_ARGS ?=
+
+mutants: installed ## whether a test misses each small change of the launcher and of input checks (MUTANTS_ARGS=runtime); hours
+	@python tests/mutants/modules.py $(MUTANTS_ARGS)
+
+mutants-rules: installed ## whether a test misses each argument of the rules' commands (MUTANTS_ARGS=haplotype_caller); hours
+	@python tests/mutants/rules.py $(MUTANTS_ARGS)
 
 lint: installed ## the checks of form
 	@ruff check .

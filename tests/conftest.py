@@ -49,6 +49,7 @@ LONGEST = [
     *("test_scaling_runs", "test_growing_cohorts", "test_interrupted_runs", "test_killed_runs"),
     *("test_dropped_samples", "test_wrong_samples", "test_rehearsal_run", "test_node", "test_wrong_rna_samples"),
     *("test_what_runs_again", "test_scattered_calls", "test_joint_by_interval", "test_conda_environments"),
+    "test_planned_commands",
     *("test_launcher_jobs", "test_launcher_crash", "test_temporary_folders", "test_damaged_reads"),
     "test_large_joint_cohort",
     *("test_tuxedo", "test_germline", "test_limits", "test_losses"),  # of Slurm

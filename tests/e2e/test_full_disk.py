@@ -64,6 +64,15 @@ def test_a_recalibration_table_that_is_cut_off(tmp_path: Path, disk) -> None:
     assert "delete it and start again" in record["message"]
 
 
+def test_a_full_disk_of_logs_alone(node: Node, disk) -> None:
+    """No line of the log can say so."""
+    free = disk(node.folder / "logs", 0)
+    code, _, record = node.run("printf x >>logs/a.log 2>>logs/a.log")
+    assert (code, record["cause"]) == (1, "disk_full"), record["message"]
+    free()
+    assert node.run("printf x >>logs/a.log")[0] == 0
+
+
 COMMANDS = {
     "samtools sort": ("samtools sort -o results/x/x.bam in.bam", "results/x/x.bam"),
     "sambamba markdup": ("sambamba markdup --tmpdir tmp in.bam results/x/x.bam", "results/x/x.bam results/x/x.bam.bai"),

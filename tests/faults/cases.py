@@ -1,9 +1,11 @@
 """The fault matrix: every case as data, in the order of the table in README.md."""
 
+import errno
 import gzip
 import re
 from collections.abc import Callable, Iterator
 
+from cluster_faults import Forbidden, Full, Grown, Refused, WithoutInodes
 from conftest import random_sequence
 from injection import BEGINS, ENDS, WRITING, Strike
 from small_cohorts import HEALTHY, KINDS, STRUCK
@@ -464,6 +466,16 @@ AROUND = [
 # ---- results of an earlier step that a power cut has spoilt ---------------------------------------------------------
 
 
+def cut(data: bytes) -> bytes:
+    return data[: len(data) * 95 // 100]
+
+
+def flipped(data: bytes) -> bytes:
+    """One bit is another, three quarters into the file."""
+    at = len(data) * 3 // 4
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
 def half(data: bytes) -> bytes:
     return data[: len(data) // 2]
 
@@ -489,17 +501,115 @@ LEFT_CUT = [
     left_cut("tuxedo", "differential_expression", "results/quantify/S1.cxb", sample=""),
 ]
 
+# ---- what clusters do ---------------------------------------------------------------------------------------------
+
+
+def refused(kind: str, rule: str, tool: str, code: int, cause: str, subcommand: str = "") -> Case:
+    result = KINDS[kind].results(rule, STRUCK)[0]
+    name = errno.errorcode[code]
+    return Case(
+        f"{kind}.{rule}.{name}",
+        kind,
+        rule,
+        Refused(Strike(tool, JOBS.get(rule, result), "", subcommand=subcommand), code, result),
+        f"each write of {tool} to {result} fails with {name}",
+        causes=(cause,),
+    )
+
+
+def suspended(kind: str, rule: str, tool: str, moment: str | int) -> Case:
+    return Case(
+        f"{kind}.{rule}.{tool}-suspended",
+        kind,
+        rule,
+        strike(kind, rule, STRUCK, tool, "suspend", moment=moment),
+        f"{tool} is stopped (SIGSTOP) at its work",
+        causes=("stalled",),
+    )
+
+
+def at_marking(deed: str, what: str) -> Strike:
+    """A deed as alignments of S1 are about to be marked, and those of H1 are."""
+    after = ("mark_duplicates", HEALTHY)
+    return strike("germline", "mark_duplicates", STRUCK, "sambamba", deed, what=what, after=after).strike
+
+
+GROWING = f"reads/{STRUCK}_fq1.fq.gz reads/{STRUCK}_fq2.fq.gz"
+MARKED = "results/mark_duplicates"
+CLUSTERS = [
+    refused("germline", "haplotype_caller", "gatk", errno.ESTALE, "io_error"),
+    refused("germline", "base_recalibration", "gatk", errno.EDQUOT, "disk_full"),
+    refused("tuxedo", "align", "samtools", errno.EIO, "io_error", "sort"),
+    suspended("germline", "map_and_sort", "bwa", 20_000),
+    suspended("germline", "mark_duplicates", "sambamba", WRITING),
+    Case(
+        "germline.map_and_sort.reads-that-grow",
+        "germline",
+        "map_and_sort",
+        Grown(strike("germline", "map_and_sort", STRUCK, "sambamba", "grow", what=GROWING, moment=ENDS).strike),
+        "both FASTQ files go on by a record once they are read",
+        causes=("tool_error",),
+        words=("start again when it is whole",),
+    ),
+    Case(
+        "germline.mark_duplicates.input-forbidden",
+        "germline",
+        "mark_duplicates",
+        Forbidden(at_marking("forbid", f"results/map_and_sort/{STRUCK}/L1.bam")),
+        f"chmod 0 results/map_and_sort/{STRUCK}/L1.bam as sambamba begins",
+        causes=("tool_error",),
+        words=(f"results/map_and_sort/{STRUCK}/L1.bam",),
+    ),
+    Case(
+        "germline.mark_duplicates.no-inodes",
+        "germline",
+        "mark_duplicates",
+        WithoutInodes(at_marking("take_inodes", MARKED)),
+        f"the disk of {MARKED} takes no more files",
+        causes=("disk_full",),
+    ),
+    Case(
+        "germline.map_and_sort.log-folder-full",
+        "germline",
+        "map_and_sort",
+        Full(f"logs/map_and_sort/{STRUCK}"),
+        f"the disk of {STRUCK}'s logs is full, and no other",
+        causes=("disk_full",),
+    ),
+    *(
+        Case(
+            f"germline.{rule}.temporary-folder-swept",
+            "germline",
+            rule,
+            strike("germline", rule, STRUCK, tool, "sweep"),
+            f"systemd-tmpfiles removes the job's temporary folder as {tool} begins",
+            causes=("tool_error",),
+        )
+        for rule, tool in (("map_and_sort", "sambamba"), ("haplotype_caller", "gatk"))
+    ),
+    left_cut("germline", "genotype_gvcfs", "results/haplotype_caller/S1.g.vcf.gz.tbi"),
+    Case(
+        "germline.depth.cut-bai",
+        "judged",
+        "depth",
+        Spoilt("results/base_recalibration/S1.bai", half, result=True),
+        "results/base_recalibration/S1.bai has lost its second half since it was made",
+        causes=("tool_error",),
+        words=("index",),
+    ),
+    # sambamba and GATK look at no checksum, and many a flipped bit is none that they stumble over
+    Case(
+        "tuxedo.read_features.intermediate-bit-flipped",
+        "judged tuxedo",
+        "read_features",
+        Spoilt("results/align/S1.bam", flipped, result=True),
+        "one bit of results/align/S1.bam is another since it was made",
+        causes=("tool_error",),
+        words=("results/align/S1.bam",),
+    ),
+]
+
 # ---- input files ----------------------------------------------------------------------------------------------------
-
-
-def cut(data: bytes) -> bytes:
-    return data[: len(data) * 95 // 100]
-
-
-def flipped(data: bytes) -> bytes:
-    """One bit is another, three quarters into the file."""
-    at = len(data) * 3 // 4
-    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
 def unpacked(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[bytes], bytes]:
@@ -778,6 +888,7 @@ PARTS = {  # of the table
     "Hangs, memory, open files, full disks": STARVED,
     "Folders, clocks, other runs, the ledger": AROUND,
     "Results that were cut since they were made": LEFT_CUT,
+    "What clusters do": CLUSTERS,
     "Reads": READS + ALIGNMENTS,
     "Reference, known sites, annotation": FILES,
     "Another genome": GENOME,

@@ -4,6 +4,8 @@ Started as a program, `injection.py PLAN TOOL ARGUMENT ...`, it is the tool: it 
 the plan says, where the tool is at work for the job that the plan names. Standard library only: every call pays.
 """
 
+import gzip
+import itertools
 import json
 import os
 import resource
@@ -75,7 +77,7 @@ def main(plan_file, tool, *arguments):
         DEEDS[plan["deed"]](plan, family)
         os.execv(command[0], command)
     if isinstance(plan["moment"], int):
-        child = subprocess.Popen(command, stdout=subprocess.PIPE)
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, close_fds=False)  # it may be given pipes by number
         passed = child.stdout.read(plan["moment"])
         sys.stdout.buffer.write(passed)
         sys.stdout.buffer.flush()
@@ -84,7 +86,7 @@ def main(plan_file, tool, *arguments):
         shutil.copyfileobj(child.stdout, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return child.wait()
-    child = subprocess.Popen(command)
+    child = subprocess.Popen(command, close_fds=False)
     while child.poll() is None and (plan["moment"] == ENDS or not Path(plan["file"]).exists()):
         time.sleep(POLL_S)
     family["child"] = child.pid if child.returncode is None else None
@@ -201,6 +203,45 @@ def delete(plan, family):
     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+def forbid(plan, family):
+    """Take all permissions from a file."""
+    Path(plan["what"]).chmod(0)
+
+
+def suspend(plan, family):
+    """Stop the tool, as a debugger or a person does (SIGSTOP)."""
+    os.kill(family["child"], signal.SIGSTOP)
+
+
+def grow(plan, family):
+    """Have both files of reads go on, each by one record: as they would if they were still being copied."""
+    for path in plan["what"].split():
+        with Path(path).open("ab") as fastq:
+            fastq.write(gzip.compress(b"@late\nACGT\n+\nIIII\n", mtime=0))
+
+
+def sweep(plan, family):
+    """Remove the job's folder of temporary files, as systemd-tmpfiles does with what it thinks old."""
+    while Path(os.environ["TMPDIR"]).exists():  # others of the job's programs write there
+        shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
+
+
+def refuse_writes(plan, family):
+    """Have the tool's writes to a file fail: errno, path and library stand in `what`."""
+    error, path, library = plan["what"].split()
+    os.environ["LD_PRELOAD"] = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), library]))
+    os.environ |= {"FAULT_ERRNO": error, "FAULT_PATH": path}
+
+
+def take_inodes(plan, family):
+    """Leave no room for another file on the disk on which a folder lies."""
+    for number in itertools.count():
+        try:
+            Path(plan["what"], f"filler_{number}").touch()
+        except OSError:
+            return
+
+
 def fill(plan, family):
     """Take all room of the disk on which a folder lies, but so many pages."""
     with Path(plan["what"], "filler").open("wb", buffering=0) as filler:
@@ -246,7 +287,11 @@ def files(plan, family):
 
 
 DEEDS = {
-    each.__name__: each for each in (kill, stall, hold, end, read_little, halve, delete, fill, watch, memory, files)
+    each.__name__: each
+    for each in (
+        *(kill, stall, hold, end, read_little, halve, delete, fill, watch, memory, files),
+        *(forbid, suspend, grow, sweep, refuse_writes, take_inodes),
+    )
 }
 
 if __name__ == "__main__":

@@ -203,6 +203,13 @@ def test_a_tool_that_could_not_write_and_a_full_disk(tmp_path):
     assert diagnose.diagnose(1, None, settings(tmp_path, ""), 0, (), lambda: "/data")[0] == "disk_full"
 
 
+def test_a_file_that_could_not_be_made_where_inodes_have_run_out(tmp_path):
+    line = "sambamba-markdup: Cannot open or create file 'x.bam'"
+    full = diagnose.diagnose(1, None, settings(tmp_path, line), 0, [[1, 0]], lambda: "/data")
+    assert full == ("disk_full", f"{line}; the disk of /data is full")
+    assert diagnose.diagnose(1, None, settings(tmp_path, line), 0)[0] == "tool_error", "not the disk"
+
+
 @pytest.mark.parametrize("where", ["bash", "/usr/bin/bash", "environment"])  # the second in a function
 def test_a_tool_that_aborts_on_a_full_disk(tmp_path, where):
     line = f"{where}: line 5: 4711 Aborted   cuffquant -o work"

@@ -4,11 +4,14 @@ import errno
 import fcntl
 import io
 import os
+import shutil
+import stat
 import sys
 from types import SimpleNamespace
 
 import pytest
 from launcher import runtime, wrapper
+from launcher.system import LauncherError
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
@@ -52,3 +55,53 @@ def test_systemd_tmpfiles_finds_the_folder_locked_while_a_job_lives(tmp_path, mo
             fcntl.flock(cleaner, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:
         os.close(cleaner)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Where the runtime folder would be."""
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
+    return tmp_path / "runtime"
+
+
+@pytest.mark.parametrize("mode", [0o701, 0o710, 0o720, 0o777], ids=oct)
+def test_a_folder_that_others_may_enter_or_write_to_is_refused(place, mode):
+    place.mkdir()
+    place.chmod(mode)
+    with pytest.raises(LauncherError, match="not a private folder of this user"):
+        runtime.runtime_dir()
+
+
+def test_what_is_no_folder_is_refused(place):
+    os.mkfifo(place, 0o600)
+    with pytest.raises(LauncherError, match="not a private folder of this user"):
+        runtime.runtime_dir()
+
+
+@pytest.mark.parametrize("off", [-1, 1])
+def test_a_folder_of_another_user_is_refused(place, monkeypatch, off):
+    place.mkdir(0o700)
+    owned = SimpleNamespace(st_uid=os.geteuid() + off, st_mode=place.stat().st_mode)
+    monkeypatch.setattr(runtime.os, "lstat", lambda path: owned)
+    with pytest.raises(LauncherError, match="not a private folder of this user"):
+        runtime.runtime_dir()
+
+
+def test_files_and_folders_are_for_this_user_alone(tmp_path):
+    os.close(runtime.open_file(str(tmp_path / "allocations")))
+    runtime.make_folder(str(tmp_path / "job"))
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("allocations", "job")]
+    assert modes == [0o600, 0o700]
+
+
+def test_temporary_files_that_cannot_be_removed_are_told_of(tmp_path, monkeypatch, capfd):
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "left").touch()
+
+    def denied(path, ignore_errors=False):
+        if not ignore_errors:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(shutil, "rmtree", denied)
+    runtime.remove_folder(str(tmp_path / "job"))
+    assert f"{tmp_path}/job: temporary files of a job stay: " in capfd.readouterr().err

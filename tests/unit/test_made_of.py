@@ -29,6 +29,33 @@ def others(notes: Path, *names: str, writes: bool = True) -> str:
     return found
 
 
+def test_the_middle_of_a_large_file_is_not_read(tmp_path):
+    text = bytearray(b"@" * LARGE)
+    (path := tmp_path / "file").write_bytes(text)
+    before = made_of.digest(path)
+    text[LARGE // 2] = ord("C")
+    path.write_bytes(text)
+    assert made_of.digest(path) == before
+
+
+def test_digests_are_those_that_earlier_versions_noted(tmp_path):
+    """Others would make all results of finished samples again."""
+    (path := tmp_path / "file").write_bytes(b"@1\nA\n+\nI\n" * 20_000)
+    assert made_of.digest(path) == "3145977b2bf59858"
+    (path := tmp_path / "script.py").write_text("import os\n")
+    assert made_of.script_digest(path) == "d3a00101963e9717"
+
+
+@pytest.mark.parametrize("texts", [("1", "2"), ("2", "1")], ids=" then ".join)
+def test_another_file_is_noticed_whatever_its_digest(tmp_path, texts):
+    path, notes = tmp_path / "file", tmp_path / "run" / "gpd" / "notes"
+    told = []
+    for text in texts:
+        path.write_text(text)
+        told.append(others(notes, str(path)))
+    assert told == ["", f"{path} {made_of.digest(path)}"]
+
+
 def test_a_file_is_read_again_only_where_its_state_is_another(tmp_path, monkeypatch):
     notes = tmp_path / "folder" / "notes"
     (path := tmp_path / "reads.fq").write_text("@1\nA\n+\nI\n")

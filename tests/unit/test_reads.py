@@ -31,6 +31,18 @@ def test_stream_copies_and_counts(tmp_path, name):
     assert reads.counted(tmp_path, str(fastq)) == (2, "")
 
 
+def test_a_file_that_has_grown_since_it_was_read_is_named(tmp_path):
+    """It ended with a record and a member of its gzip file: nothing else tells."""
+    fastq = write_fastq(tmp_path / "r.fq.gz", PAIR)
+    command = [sys.executable, SCRIPT, "stream", "--counts", tmp_path, fastq]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    before = fastq.read_bytes()
+    fastq.write_bytes(before * 2)
+    told = f"had {len(before)} bytes when it was read and has {2 * len(before)}: start again when it is whole"
+    with pytest.raises(reads.ReadsLostError, match=told):
+        reads.counted(tmp_path, str(fastq))
+
+
 def test_a_truncated_stream_leaves_no_count(tmp_path):
     fastq = write_fastq(tmp_path / "r.fq.gz", PAIR * 1000)
     fastq.write_bytes(fastq.read_bytes()[:-20])

@@ -47,6 +47,12 @@ def count_file(counts: Path, fastq: str) -> Path:
     return counts / hashlib.md5(os.fsencode(fastq), usedforsecurity=False).hexdigest()
 
 
+def size_of(fastq: str) -> int:
+    """Bytes; 0 where it is gone."""
+    path = Path(fastq)
+    return path.stat().st_size if path.exists() else 0
+
+
 class Mended:
     """FASTQ text as every tool takes it: a read without bases is one N, and mates bear one name.
 
@@ -172,22 +178,30 @@ def require_whole(fastq: str, lines: int) -> None:
 def stream(fastq: str, counts: Path, reference: str = "", with_names: bool = False) -> None:
     """Feed bwa, and leave the number of records in `counts`, unless the file is damaged or bwa stopped before its end.
 
-    With a reference it is a file of alignments. The count is there before stdout is closed.
+    With a reference it is a file of alignments. The count is there before stdout is closed, with the file's bytes.
     """
+    size = size_of(fastq)
     names, mended = Names() if with_names else None, Mended()
     with unaligned(fastq, reference, counts) if reference else unpacked(fastq) as source:
         lines = copy(source, sys.stdout.buffer, names, mended)
     require_whole(fastq, lines)
     if mended.without_bases:
         print(f"{fastq}: {mended.without_bases} reads hold no bases: each is mapped as one N", file=sys.stderr)
-    found = [str(lines // LINES_PER_RECORD), *([names.digest.hexdigest()] if names else [])]
+    found = [str(lines // LINES_PER_RECORD), str(size), *([names.digest.hexdigest()] if names else [])]
     count_file(counts, fastq).write_text(f"{' '.join(found)}\n")
 
 
 def counted(counts: Path, fastq: str) -> tuple[int | None, str]:
-    """The records, and the digest of their names, that `stream` left; None where it did not get to the end."""
+    """The records, and the digest of their names, that `stream` left; None where it did not get to the end.
+
+    A file that is still being copied may have ended with a record: that it has grown since tells.
+    """
     path = count_file(counts, fastq)
-    records, _, digest = path.read_text().strip().partition(" ") if path.exists() else ("", "", "")
+    records, size, digest = [*(path.read_text().split() if path.exists() else []), "", "", ""][:3]
+    if size and (now := size_of(fastq)) != int(size):
+        raise ReadsLostError(
+            f"{fastq}: it had {size} bytes when it was read and has {now}: start again when it is whole"
+        )
     return int(records) if records else None, digest
 
 

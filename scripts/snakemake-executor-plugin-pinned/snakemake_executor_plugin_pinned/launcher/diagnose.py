@@ -37,7 +37,7 @@ LIMITS = {  # of processes: as resource calls them, what ulimit has for them, wh
 }
 FAILED_WRITE = (  # how a tool says that it could not write, without saying why
     r"(?i)\b(unable|fail\w*|cannot|can't|could not|couldn't|error)\b.*\bwrit|\bwrit\w*\b.*\b(fail|error)|disk is full|"
-    r"did not finish its tables"
+    r"did not finish its tables|cannot open or create file"
 )
 ERROR_LINES = (  # how the line begins in which a tool says what went wrong, the most telling kinds first
     r"^error: \S|^A USER ERROR has occurred: |^##### ERROR MESSAGE: |^Exception in thread|"

@@ -186,5 +186,5 @@ def why_failed(attempt, outcome, meter, code, notes):
     from .diagnose import diagnose
 
     statuses, settings = attempt.journal.statuses(), attempt.settings
-    find_full_disk = partial(full_disk, settings.outputs)
+    find_full_disk = partial(full_disk, [*settings.outputs, settings.log])
     return diagnose(code, outcome.ended, settings, meter.ooms(), statuses, find_full_disk, notes)
