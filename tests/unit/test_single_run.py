@@ -174,6 +174,7 @@ def test_a_run_on_another_machine_than_those_before_is_refused(spec, setup, snak
     assert run(later, setup)["host"]["cpu_flags"] == before["host"]["cpu_flags"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("mode", ["shared", "independent"])
 def test_what_others_took_of_the_machine_is_recorded_bound_or_not(spec, setup, snakemake, mode):
     """A process of the test's own is at work for as long as the run."""

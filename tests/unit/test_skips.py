@@ -18,6 +18,7 @@ def run(folder: Path, reason: str, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("arguments", [(), ("--numprocesses", "2")], ids=["one process", "two"])
 def test_a_skip_that_is_not_in_the_list_fails_the_run(tmp_path, arguments):
     code, output = run(tmp_path, "it is late", *arguments)

@@ -207,6 +207,7 @@ def test_no_more_results_wait_for_their_digests_than_the_disk_was_asked_for(shor
     assert max(held) <= 4, "two in flight, and what two before them left"
 
 
+@pytest.mark.deep
 def test_a_window_in_which_next_to_nothing_ends_is_refused(short, setup, snakemake):  # noqa: F811
     snakemake("AT_START", "time.sleep(4)")
     with pytest.raises(GpdError, match=r"0 samples ended in its window of 3\.00 s: shorter than 3 samples"):

@@ -111,6 +111,7 @@ def test_reads_are_about_as_many_as_the_truth_says(experiment):
         assert 0.8 < found / expected < 1.25
 
 
+@pytest.mark.deep
 def test_more_conditions_leave_the_first_two_as_they_were(experiment, tmp_path):
     """As `make rehearsal-rna` has them, in small; and the workflow can plan them."""
     more = tmp_path / "more"

@@ -93,6 +93,7 @@ def answers(folder, monkeypatch, first, later):
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
 
 
+@pytest.mark.deep
 def test_one_that_waits_for_jobs_that_slurm_has_forgotten_is_killed_and_says_so(tmp_path, impatient, monkeypatch):
     answers(tmp_path, monkeypatch, "echo '17|write'", "echo '18|of another run'")
     program = f"import threading; print({SUBMITTED.format(local='')!r}, flush=True); threading.Event().wait()"
@@ -102,6 +103,7 @@ def test_one_that_waits_for_jobs_that_slurm_has_forgotten_is_killed_and_says_so(
     assert (tmp_path / "log").read_text().endswith(workflow.FORGOTTEN)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("local", "first", "later"),
     [
@@ -135,6 +137,7 @@ def test_who_cannot_tell_of_it_ends_it(tmp_path):
         workflow.run([sys.executable, "-c", f"print({SAID!r} * 5000)"], tmp_path / "log", refuse)
 
 
+@pytest.mark.deep
 def test_one_with_a_job_or_with_jobs_elsewhere_does_not_hang(tmp_path, impatient):
     for program, more in (
         ("import subprocess; subprocess.run(['sleep', '1'])", {}),

@@ -50,6 +50,7 @@ def test_one_job_a_lane_and_one_call_set_a_sample(cohort):
     assert "results/bcftools_stats/novel" not in ran.output, "dbsnp names no variants"
 
 
+@pytest.mark.deep
 def test_the_last_step_after_the_filter_makes_the_final_calls(cohort):
     jobs = plan(cohort, normalise="align")
     assert jobs["normalise"] == 2 and "consequences" not in jobs
@@ -103,6 +104,7 @@ def test_models_of_a_joint_call_set_have_its_sites_alone(cohort):
     assert "results/genotype_gvcfs" not in inputs
 
 
+@pytest.mark.deep
 def test_vqsr_models_snps_and_indels_of_each_call_set(cohort):
     jobs = plan(cohort, filter="vqsr", vqsr=VQSR)
     assert jobs["variant_recalibration"] == 4
@@ -258,6 +260,7 @@ def test_with_gatk_3_realigned_reads_are_the_final_ones_where_they_are_not_recal
     assert ran.output.count(" sample --bam results/realign_indels/S") == 2
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("calling", ["per_sample", "joint"])
 def test_dragen_gatk_fits_a_model_of_each_sample_and_does_not_recalibrate(cohort, calling):
     cohort.config |= {"preset": "dragen-gatk", "calling": calling, "known_sites": [], "pcr_free": True}
@@ -277,6 +280,7 @@ def test_dragen_gatk_fits_a_model_of_each_sample_and_does_not_recalibrate(cohort
     assert "SOR" not in ran.output
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("preset", ["gatk-best-practices", "dragen-gatk"])
 def test_without_gvcf_the_caller_genotypes_and_filters_follow(cohort, preset):
     cohort.config |= {"preset": preset, "gvcf": False, "dbsnp": "known.vcf"}
@@ -359,6 +363,7 @@ def test_intervals_are_extended_before_anything_reads_them(cohort):
     assert "--regions=regions.bed" not in ran.output
 
 
+@pytest.mark.deep
 def test_a_file_in_several_roles_is_compressed_once_unless_an_earlier_run_made_more(cohort):
     same = {"dbsnp": "known.vcf", "common_sites": str(cohort.folder / "known.vcf"), "filter": "vqsr", "vqsr": VQSR}
     assert plan(cohort, **same)["indexed_vcf"] == 1

@@ -91,6 +91,7 @@ def test_what_takes_all_samples_waits_for_verdicts_where_samples_that_fail_stop_
     assert not {"quality", "expression", "gene_counts"} & set(jobs)
 
 
+@pytest.mark.deep
 def test_reads_tell_the_library_type_where_the_config_does_not(experiment):
     """To Cufflinks' tools; the aligners come before."""
     del experiment.config["strandedness"]
@@ -139,6 +140,7 @@ def test_cuffdiff_gets_each_conditions_replicates(experiment):
     check_aligner(texts, "FR", single=False)
 
 
+@pytest.mark.deep
 def test_each_contrast_is_a_job_with_the_samples_of_its_two_conditions(experiment):
     experiment.conditions["A2"] = "c"
     experiment.config["contrasts"] = [["b", "a"], ["a", "c"]]
@@ -159,17 +161,20 @@ def test_each_contrast_is_a_job_with_the_samples_of_its_two_conditions(experimen
     assert "results/visualize/a_vs_c 0.05 10 a_vs_c" in " ".join(of["visualize", "contrast=a_vs_c"].lines)
 
 
+@pytest.mark.deep
 def test_samples_are_judged_beside_the_comparison(experiment):
     ran = experiment.snakemake("--dry-run", "--", "results/qc/samples.tsv")
     assert not {"quantify", "differential_expression", "skipped_loci"} & set(planned_jobs(ran))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("corrected", "threads"), [(True, 1), (False, 2)])
 def test_a_core_is_left_to_samples_while_the_dispersion_is_corrected(experiment, corrected, threads):
     experiment.config["cuffdiff"] = {"scv_correction": corrected}
     assert f" threads={threads}" in commands(experiment)["differential_expression"]
 
 
+@pytest.mark.deep
 def test_of_a_long_correction_it_is_told(tmp_path):
     many = tiny_experiment(tmp_path, samples=[f"{condition}{number}" for condition in "AB" for number in range(30)])
     told = "note: cuffdiff.scv_correction: it takes some 10 minutes of one thread for the 60 samples"
