@@ -20,8 +20,10 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
 
-setup: ## install what this machine lacks; what is there is left alone
-	@scripts/setup/install
+PREFIX = # of the command line alone: others mean other things by a variable of that name
+
+setup: ## install what this machine lacks (PREFIX=FOLDER: unpack it there, without root); what is there is left alone
+	@scripts/setup/install $(if $(PREFIX),--prefix '$(PREFIX)')
 
 setup-bwa-mem4: installed ## build bwa-mem4 (mapper: bwa-mem4) into .tools: some minutes
 	@scripts/setup/bwa-mem4

@@ -233,7 +233,8 @@ def test_without_root_apt_is_not_called(machine):
     machine.add("sudo", "exit 1")
     done = machine.setup()
     assert done.returncode == 1
-    assert "openjdk-21-jre-headless" in done.stderr.splitlines()[-2]
+    assert "openjdk-21-jre-headless" in done.stderr.splitlines()[-3]
+    assert "make setup PREFIX=FOLDER" in done.stderr.splitlines()[-2]
     assert machine.calls() == []
 
 
