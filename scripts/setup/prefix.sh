@@ -75,7 +75,7 @@ fit() {
         file=$tree$(readlink "$link")
         [ ! -e "$file" ] && [ ! -L "$file" ] || ln -sfnr "$file" "$link"
     done < <(find "$tree" -lname '/*' -print0)
-    for file in "$tree"/usr/lib/R/bin/R "$tree"/etc/R/* "$tree"/usr/lib/*-linux-gnu/lib*.so; do
+    for file in "$tree"/usr/lib/R/bin/R "$tree"/etc/R/* "$tree"/etc/fonts/fonts.conf "$tree"/usr/lib/*-linux-gnu/lib*.so; do
         if [ -f "$file" ] && [ ! -L "$file" ] && grep -qI . "$file"; then
             sed -i -E "s%(^|[^[:alnum:]}])/usr/(lib|share)/%\1$prefix/root/usr/\2/%g" "$file"
         fi
