@@ -15,16 +15,27 @@ unexport PYTHONDONTWRITEBYTECODE
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup setup-bwa-mem4 installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort rehearsal-rna soak mutants mutants-rules lint format bench bench-many docs docs-serve lock clean
+.PHONY: help setup setup-bwa-mem4 image installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults test-image rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort rehearsal-rna soak mutants mutants-rules lint format bench bench-many docs docs-serve lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
 
-setup: ## install what this machine lacks; what is there is left alone
-	@scripts/setup/install
+PREFIX = # of the command line alone: others mean other things by a variable of that name
+
+setup: ## install what this machine lacks (PREFIX=FOLDER: unpack it there, without root); what is there is left alone
+	@scripts/setup/install $(if $(PREFIX),--prefix '$(PREFIX)')
 
 setup-bwa-mem4: installed ## build bwa-mem4 (mapper: bwa-mem4) into .tools: some minutes
 	@scripts/setup/bwa-mem4
+
+BASE ?= debian:12
+IMAGE ?= genomes-per-day
+IMAGE_ARGS ?=
+BUILDER ?= $(firstword $(foreach name,podman buildah docker,$(if $(shell type -P $(name)),$(name))))
+
+image: ## build a container image with gpd and all tools (BASE=debian:12, IMAGE=NAME, BUILDER=docker, IMAGE_ARGS=...)
+	@[ -n "$(BUILDER)" ] || { echo "make image: it takes podman, buildah or docker, and none is on PATH" >&2; exit 2; }
+	@$(BUILDER) build --file envs/Containerfile --build-arg BASE=$(BASE) --tag $(IMAGE) $(IMAGE_ARGS) .
 
 installed:
 	@scripts/setup/install --quiet
@@ -42,9 +53,9 @@ test: lint unit e2e ## lint, units, dry runs, and what is essential of the pipel
 
 PINNED := scripts/snakemake-executor-plugin-pinned/snakemake_executor_plugin_pinned
 
-NOT_UNITS := tests/e2e tests/slurm tests/numa tests/faults tests/soak tests/mutants scripts/bench # whose imports no unit test tries
+NOT_UNITS := tests/e2e tests/slurm tests/numa tests/faults tests/image tests/soak tests/mutants scripts/bench # whose imports no unit test tries
 
-NEEDS_NO_TOOL := not long and not e2e and not bench and not slurm and not numa and not faults
+NEEDS_NO_TOOL := not long and not e2e and not bench and not slurm and not numa and not faults and not image
 
 test-fast: lint ## lint, units and dry runs, without those that take long
 	@pytest -m "$(NEEDS_NO_TOOL) and not deep" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
@@ -75,6 +86,10 @@ test-numa: installed ## the launcher on a virtual machine of 2 sockets and 4 NUM
 # a case is a folder of its own, so any process takes any; one more than CI has cores, as above
 test-faults: installed ## faults of every kind in the way of the real tools (tests/faults); as root
 	@pytest -m faults --numprocesses 3 --dist worksteal $(PYTEST_ARGS)
+
+test-image: installed ## build the image on a base of Debian's packages, and run the demos inside; as root
+	@scripts/setup/image-tools --quiet
+	@pytest -m image $(PYTEST_ARGS)
 
 SCALE ?= 1
 REHEARSAL ?= rehearsal-run

@@ -15,6 +15,7 @@ from typer.cli import get_docs_for_click
 from documentation import schema
 from documentation.pages import ROOT, code, page, slug, table
 from gpd import cli
+from gpd.machines import remedies
 from gpd.machines.tool_checks import read_table
 from gpd.packages import checks as package_checks
 from gpd.paths import PINNED
@@ -229,7 +230,7 @@ def profiles() -> str:
 def tools() -> str:
     rows = []
     for tool in read_table():
-        package = code(tool.make_target) if tool.make_target else " or ".join(tool.apt)
+        package = code(target) if (target := remedies.of_make(tool.apt)) else " or ".join(tool.apt)
         environment = code(f"envs/{tool.conda}") if tool.conda else ""
         rows.append((code(tool.command), tool.minimum, package, environment, ", ".join(tool.needed_by), tool.purpose))
     return page(

@@ -6,7 +6,7 @@ cufflinks_key() {
     local command
     for command in cuffmerge cuffdiff cuffquant; do
         packaged "$command" || return 1
-    done | xargs -d '\n' cat "$setup/cufflinks.sh" "$setup"/cufflinks/* | sha256sum | cut -d ' ' -f 1
+    done | unstarted | xargs -d '\n' cat "$setup/cufflinks.sh" "$setup"/cufflinks/* | sha256sum | cut -d ' ' -f 1
 }
 
 # Prints the path of a command as the package brought it, and not as a set-up, of this clone or another, cured it.
@@ -61,7 +61,7 @@ prove_or_cure() {
 }
 
 cure_cuffmerge() {
-    sed 's/\(run\.log", "w", \)0)/\11)/' "$1" >"$2/cuffmerge"
+    sed 's/\(run\.log", "w", \)0)/\11)/' "$(unstarted <<<"$1")" >"$2/cuffmerge"
     chmod 755 "$2/cuffmerge"
 }
 

@@ -4,12 +4,28 @@
 find_python() {
     local python
     for python in python3 python3.14 python3.13 python3.12 python3.11 .tools/conda/bin/python; do
-        "$python" -c "import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, ${1:-99}))" 2>/dev/null ||
-            continue
+        "$python" -c "import sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, ${1:-99}))" 2>/dev/null || continue
+        "$python" -c 'import ensurepip' 2>/dev/null || pip_wheel >/dev/null || continue
         "$python" -c 'import sys; print(sys.executable)'
         return
     done
     return 1
+}
+
+# Prints the pip that Debian's python3-venv brings, where it was unpacked and Python does not find it by itself.
+pip_wheel() {
+    [ -n "$prefix" ] && compgen -G "$prefix/root/usr/share/python-wheels/pip-*.whl"
+}
+
+# make_environment PYTHON FOLDER
+make_environment() {
+    local wheel
+    if "$1" -c 'import ensurepip' 2>/dev/null; then
+        "$1" -m venv --clear "$2"
+    else
+        wheel=$(pip_wheel)
+        "$1" -m venv --clear --without-pip "$2" && PYTHONPATH=$wheel "$2/bin/python" -m pip install -q --no-index "$wheel"
+    fi
 }
 
 install_python() {
@@ -31,7 +47,7 @@ install_packages() {
     python=$(find_python) || fail 'python: no Python 3.11 or newer with the modules venv and ensurepip on PATH'
     say "python         $("$python" --version 2>&1), $(grep -c '==' requirements.lock) packages into .venv"
     : >.tools/log/python.log
-    run python "$python" -m venv --clear .venv
+    run python make_environment "$python" .venv
     run python .venv/bin/python -m pip install -q --no-input --disable-pip-version-check \
         --no-compile --no-deps --require-hashes -r requirements.lock
     run python compile .venv/lib

@@ -7,8 +7,11 @@ route=path
 install_system_tools() {
     local missing known=.tools/without # what apt did not have is not asked for again
     missing=$(missing_tools)
-    [ -n "$missing" ] && ! { stamped "$known" "$missing" && ! blocking "$missing"; } || return 0
-    if type -P apt-get >/dev/null && become_root; then
+    [ -n "$missing" ] && ! { [ -z "$folder" ] && stamped "$known" "$missing" && ! blocking "$missing"; } || return 0
+    if type -P apt-get >/dev/null && [ -n "$prefix" ]; then
+        install_below_prefix "$missing"
+        missing=$(missing_tools)
+    elif type -P apt-get >/dev/null && become_root; then
         install_with_apt "$missing"
         missing=$(missing_tools)
     elif blocking "$missing" && [ -n "$(type -P conda mamba micromamba)" ]; then
@@ -58,16 +61,20 @@ become_root() {
 install_with_apt() {
     local packages started=$SECONDS
     : >.tools/log/apt.log
-    run apt "${as_root[@]}" apt-get -q update -o DPkg::Lock::Timeout=300
-    if grep -q ^cufflinks <<<"$1" && [ -z "$(first_available - cufflinks)" ] && enable_component; then
-        run apt "${as_root[@]}" apt-get -q update -o DPkg::Lock::Timeout=300
-    fi
+    update_lists "$1"
     mapfile -t packages < <(packages_of "$1")
     say "system tools   apt installs ${packages[*]}"
     run apt "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
         -o DPkg::Lock::Timeout=300 install "${packages[@]}"
     hash -r
     say "system tools   done in $((SECONDS - started)) s"
+}
+
+update_lists() {
+    run apt "${as_root[@]}" apt-get -q update -o DPkg::Lock::Timeout=300
+    if grep -q ^cufflinks <<<"$1" && [ -z "$(first_available - cufflinks)" ] && enable_component; then
+        run apt "${as_root[@]}" apt-get -q update -o DPkg::Lock::Timeout=300
+    fi
 }
 
 # Cufflinks is in a component that a bare machine does not take: non-free of Debian, multiverse of Ubuntu. Adds it to
@@ -127,7 +134,8 @@ fail_with_list() {
         fi
         printf 'Debian, Ubuntu, as root:  apt-get update && apt-get install -y --no-install-recommends %s\n' \
             "$(printf '%s\n' "${packages[@]}" | sort -u | paste -sd ' ')"
-        printf 'without root:  install conda, mamba or micromamba, and run make setup again; %s\n' \
+        printf 'with apt, without root:  make setup PREFIX=FOLDER unpacks them there\n'
+        printf 'without apt:  install conda, mamba or micromamba, and run make setup again; %s\n' \
             "'snakemake --sdm conda' then takes the tools from envs/"
     } >&2
     exit 1
@@ -139,11 +147,11 @@ find_java() {
     while read -r java; do
         [ -x "$java" ] || continue
         version=$("$java" -version 2>&1 | sed -nE 's/.*version "([0-9]+).*/\1/p')
-        [ "${version:-0}" -ge "$1" ] && { readlink -f "$java"; return; }
+        [ "${version:-0}" -ge "$1" ] && { readlink -f "$(unstarted <<<"$java")"; return; }
     done < <(
         [ -z "${JAVA_HOME:-}" ] || printf '%s\n' "$JAVA_HOME/bin/java"
         type -aP java
-        printf '%s\n' /usr/lib/jvm/*/bin/java
+        printf '%s\n' /usr/lib/jvm/*/bin/java ${prefix:+"$prefix"/root/usr/lib/jvm/*/bin/java}
     )
     return 1
 }

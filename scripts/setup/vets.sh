@@ -15,7 +15,7 @@ install_vets() {
     fi
     say "vets           $("$python" --version 2>&1), $(grep -c '==' envs/vets/requirements.lock) packages into .tools/vets"
     : >.tools/log/vets.log
-    run vets "$python" -m venv --clear .tools/vets
+    run vets make_environment "$python" .tools/vets
     run vets .tools/vets/bin/python -m pip install -q --no-input --disable-pip-version-check \
         --only-binary :all: --no-deps --require-hashes -r envs/vets/requirements.lock
     install -m 755 "$setup/vets-python" .tools/vets/vets-python

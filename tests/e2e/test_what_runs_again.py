@@ -173,6 +173,7 @@ NEVER = {
     "samples": "config/samples of others.tsv",
     "units": "config/units of others.tsv",
     "min_mapped": 0.9,
+    "container": "image.sif",
     "scatter": 8,
     "genomicsdb": "kept",
     "failed_samples": "drop",

@@ -10,7 +10,7 @@ from rich.console import Console
 from subcommands import gpd
 
 from gpd.commands import gpd_doctor
-from gpd.machines import tool_checks
+from gpd.machines import remedies, tool_checks
 from gpd.machines.facts import parse_lscpu
 from gpd.machines.launcher import Limits
 from gpd.records.host import FileSystem, Host
@@ -92,8 +92,47 @@ def test_a_tool_that_works(bin_directory):
 def test_a_tool_that_is_not_there(bin_directory):
     finding = tool_checks.examine(BWA)
     assert finding.problem == "missing"
-    assert "apt-get install bwa" in finding.remedy
-    assert "envs/bwa.yaml" in finding.remedy
+    assert finding.remedy == "install conda, mamba or micromamba, then snakemake --sdm conda (envs/bwa.yaml)"
+
+
+BY_APT = "apt-get install -y --no-install-recommends"
+ALTERNATIVES = ("openjdk-17-jre-headless", "openjdk-21-jre-headless", "mosdepth libhts-dev")
+AVAILABLE = """case $2 in %s) echo '  Candidate: 1.0' ;; *) echo '  Candidate: (none)' ;; esac"""
+
+
+@pytest.mark.parametrize(
+    ("available", "way"),
+    [
+        ("openjdk-*", f"{BY_APT} openjdk-17-jre-headless"),
+        ("openjdk-21-*", f"{BY_APT} openjdk-21-jre-headless"),
+        ("mosdepth", f"{BY_APT} mosdepth libhts-dev"),
+        ("cargo", "make setup"),  # which asks for lists of packages first, and for non-free
+    ],
+)
+def test_root_is_told_the_package_that_apt_has(bin_directory, monkeypatch, available, way):
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    bin_directory("apt-get", "exit 0")
+    bin_directory("apt-cache", AVAILABLE % available)
+    assert remedies.remedy(ALTERNATIVES, "") == way
+
+
+def test_a_user_is_told_sudo_where_it_asks_nothing_and_else_a_folder(bin_directory, tmp_path, monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr(remedies, "PREFIX", tmp_path / "prefix")
+    bin_directory("apt-get", "exit 0")
+    bin_directory("apt-cache", AVAILABLE % "bwa")
+    assert remedies.remedy(("bwa",), "bwa.yaml") == "make setup PREFIX=~/gpd"
+    (tmp_path / "prefix").mkdir()
+    assert remedies.remedy(("bwa",), "bwa.yaml") == "make setup"
+    bin_directory("sudo", '[ "$*" = "-n true" ]')
+    assert remedies.remedy(("bwa",), "bwa.yaml") == f"sudo {BY_APT} bwa"
+
+
+def test_without_apt_it_is_conda_or_another_package_manager(bin_directory):
+    assert remedies.remedy(("fio",), "") == "install fio with this system's package manager"
+    bin_directory("micromamba", "exit 0")
+    assert remedies.remedy(("bwa",), "bwa.yaml") == "snakemake --sdm conda (envs/bwa.yaml)"
+    assert remedies.remedy((), "").startswith("yours to bring")
 
 
 def test_a_tool_that_is_there_and_does_not_run(bin_directory):
@@ -182,7 +221,15 @@ def test_show():
     assert "2 sockets, 4 NUMA nodes, 4 L3 groups, 4 cores, 8 CPUs, SMT (8 usable here)" in text
     assert "64.0 GiB, 60.0 GiB available" in text
     assert "100.0 GiB in /data" in text
-    assert "germline cannot run:\n  bwa missing: apt-get install bwa" in text
+    assert "germline cannot run:\n  bwa missing: " in text
+    assert "in the way" not in text
+
+
+def test_what_else_is_missing_has_its_remedy_too(bin_directory):
+    console = Console(width=120, record=True, file=io.StringIO())
+    gpd_doctor.show(report(*findings((BWA, "/b"), (DWGSIM, ""))), [BWA, DWGSIM], console)
+    text = console.export_text()
+    assert "missing, and in the way of what is named alone:\n  dwgsim (demo) missing: install conda" in text
 
 
 def test_command_line(bin_directory, tmp_path, monkeypatch):

@@ -233,7 +233,8 @@ def test_without_root_apt_is_not_called(machine):
     machine.add("sudo", "exit 1")
     done = machine.setup()
     assert done.returncode == 1
-    assert "openjdk-21-jre-headless" in done.stderr.splitlines()[-2]
+    assert "openjdk-21-jre-headless" in done.stderr.splitlines()[-3]
+    assert "make setup PREFIX=FOLDER" in done.stderr.splitlines()[-2]
     assert machine.calls() == []
 
 
@@ -695,7 +696,7 @@ def test_every_target_sets_up_first():
     reached = {"installed", "setup"}
     for _ in targets:
         reached |= {name for name, needs in targets.items() if reached.intersection(needs.split())}
-    assert set(targets) - reached == {"help", "clean"}
+    assert set(targets) - reached == {"help", "clean", "image"}
 
 
 def test_no_file_of_set_up_names_a_registry():
@@ -712,6 +713,7 @@ def test_scripts_are_executable():
         "scripts/setup/vets-python",
         "scripts/setup/slurm",
         "scripts/setup/docs",
+        "scripts/setup/image-tools",
         "scripts/setup/appcds/make",
         ".ci/run",
     ):

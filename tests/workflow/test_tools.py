@@ -74,3 +74,29 @@ def test_the_python_of_vets_is_asked_for_its_packages_before_any_job(
 
 def test_a_plan_needs_no_tool(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     printed(tiny_cohort(tmp_path), tmp_path_factory.mktemp("bin"), "samtools", "exit 1", MAPPED, "--dry-run")
+
+
+APPTAINER = """\
+[ "$1" != --version ] || { echo apptainer version 1.3.0; exit; }
+echo "$*" >>CALLS
+while [ "$1" != exec ]; do shift; done
+exec bash -c "${@: -1}"
+"""
+
+
+@pytest.mark.parametrize("image", ["", "image.sif"])
+def test_jobs_run_in_the_image_that_the_configuration_names(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, image: str
+) -> None:
+    cohort = tiny_cohort(tmp_path)
+    (tmp_path / "image.sif").touch()
+    cohort.config["container"] = image
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "apptainer").write_text(f"#!/usr/bin/env bash\n{APPTAINER.replace('CALLS', str(folder / 'calls'))}")
+    (folder / "apptainer").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        ran = cohort.snakemake("--sdm", "apptainer", "--", "results/reference/genome.fa")
+    assert (ran.exit_code, (tmp_path / "results/reference/genome.fa").exists()) == (0, True), ran.output
+    calls = (folder / "calls").read_text() if (folder / "calls").exists() else ""
+    assert ("image.sif bash -c" in calls) == bool(image), ran.output

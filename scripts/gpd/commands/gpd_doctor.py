@@ -122,6 +122,17 @@ def show(report: Report, table: Sequence[Tool], console: Console) -> None:
         else:
             conda = " with 'snakemake --sdm conda', which brings what PATH lacks" if source == "conda" else ""
             console.print(Text.assemble((f"{pipeline} can run", "green"), conda), soft_wrap=True)
+    if other := _other(report, table):
+        console.print("missing, and in the way of what is named alone:")
+    for finding in other:
+        what = f"{finding.command} ({', '.join(finding.needed_by)}) {finding.problem}"
+        console.print(f"  {what}: {finding.remedy}", soft_wrap=True)
+
+
+def _other(report: Report, table: Sequence[Tool]) -> list[FoundTool]:
+    """What is missing and keeps none of these pipelines from running."""
+    named = {one.command for name in report.sources for one in tool_checks.lacking(name, table, report.findings)}
+    return [one for one in report.findings if one.problem and one.command not in named]
 
 
 def _machine(host: Host, limits: Limits) -> Grid:

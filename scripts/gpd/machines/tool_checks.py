@@ -10,6 +10,7 @@ from typing import Any
 from packaging.version import Version
 
 from gpd import files
+from gpd.machines import remedies
 from gpd.paths import ROOT
 from gpd.processes import ProcessError, run
 
@@ -34,18 +35,9 @@ class Tool:
     needed_by: tuple[str, ...]
     purpose: str
 
-    @property
-    def make_target(self) -> str:
-        """What installs the tool where apt does not: `.` is make setup, `.NAME` is make setup-NAME."""
-        mark = self.apt[0] if self.apt else ""
-        return f"make setup-{mark[1:]}".rstrip("-") if mark.startswith(".") else ""
-
     def remedy(self) -> str:
-        """How to get the tool."""
-        ways = [self.make_target or f"apt-get install {self.apt[0]}"] if self.apt else []
-        if self.conda:
-            ways.append(f"snakemake --sdm conda (envs/{self.conda})")
-        return ", or ".join(ways) or "yours to bring, or its jar (gatk3_jar in docs/how-to/install.md)"
+        """The command that brings the tool to this machine."""
+        return remedies.remedy(self.apt, self.conda)
 
 
 @dataclass(frozen=True)
