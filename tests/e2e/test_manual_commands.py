@@ -17,6 +17,8 @@ pytestmark = pytest.mark.e2e
 NOT_RUN = {
     "make setup": "the network",
     "git clone": "the network",
+    "make image": "containers: tests/image",
+    "docker": "containers: tests/image",
     "make doctor": "a clone that is installed beside this one",
     "base=": "the network",
     "gpd reference GRCh38": "the network",

@@ -12,8 +12,9 @@ pytestmark = pytest.mark.e2e
 
 INSTALL = """
 set -euo pipefail
-root=$PWD setup=$PWD/scripts/setup quiet= route=path
+root=$PWD setup=$PWD/scripts/setup quiet= route=path prefix=
 source "$setup/common.sh"
+source "$setup/prefix.sh"
 source "$setup/cufflinks.sh"
 mkdir -p .tools/log .venv/bin
 install_cufflinks
