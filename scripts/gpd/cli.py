@@ -21,6 +21,7 @@ NAMES = (
         "doctor",
         "init",
         "reference",
+        "fetch",
         "run",
         "deliver",
         "demo",

@@ -22,6 +22,7 @@ NOT_RUN = {
     "make doctor": "a clone that is installed beside this one",
     "base=": "the network",
     "gpd reference GRCh38": "the network",
+    "gpd fetch": "addresses: test_addresses.py",
     "gpd benchmark": "a quarter of an hour",
     "gpd compare registry:": "entries of two machines",
     "gpd compare benchmark-run": "a benchmark that was run",

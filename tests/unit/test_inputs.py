@@ -184,12 +184,12 @@ def test_good_inputs_have_no_errors(project):
             "known_sites.0: '{a}.vcf': must be a path without braces or control characters",
         ),
         (
-            {"known_sites": ["https://a.org/a.vcf"]},
-            "known_sites.0: 'https://a.org/a.vcf': is an address, which no step reads; fetch it first",
+            {"known_sites": ["azure://a.org/a.vcf"]},
+            "known_sites.0: 'azure://a.org/a.vcf': is neither a path nor an address of https, ftp, s3, gs",
         ),
         (
-            {"dbsnp": "gs://bucket/a.vcf"},
-            "dbsnp: 'gs://bucket/a.vcf': is an address, which no step reads; fetch it first",
+            {"dbsnp": "dx://bucket/a.vcf"},
+            "dbsnp: 'dx://bucket/a.vcf': is neither a path nor an address of https, ftp, s3, gs",
         ),
         ({"samples": 3}, "samples: expected string, got 3"),
         ({"reference": {}}, "reference.fasta: missing"),
@@ -439,8 +439,8 @@ FIRST = "S1\tL1\tr1.fq.gz\tr2.fq.gz\t"
             ["line 3: sample S1: fq1 ./r1.fq.gz is also fq1 in line 2"],
         ),
         (
-            "S1\tL1\ts3://bucket/r1.fq.gz\t\t",
-            ["line 2: fq1: 's3://bucket/r1.fq.gz': is an address, which no step reads; fetch it first"],
+            "S1\tL1\tsra://bucket/r1.fq.gz\t\t",
+            ["line 2: fq1: 'sra://bucket/r1.fq.gz': is neither a path nor an address of https, ftp, s3, gs"],
         ),
         ("S1\tL1\t\t\t", [NO_READS]),
         ("S1\tL1\tr1.fq.gz\t\tr3.fq", [NO_READS]),

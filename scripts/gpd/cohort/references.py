@@ -10,7 +10,6 @@ from gpd.paths import ROOT
 
 FOLDER = ROOT / "resources" / "references"
 TABLE = FOLDER / "references.tsv"
-SNAKEFILE = FOLDER / "Snakefile"
 VQSR = "vqsr"
 # as docs/how-to/filter-variants.md has them
 TRAITS: dict[str, dict[str, object]] = {

@@ -25,6 +25,7 @@ class Configuration:
     config: Mapping[str, Any]
     samples: tuple[Row, ...]
     units: tuple[Row, ...]
+    addresses: Mapping[str, str]  # by the file that is made of each
 
 
 def read(configs: Sequence[Path], directory: Path, pipeline: str | None = None) -> Configuration:
@@ -35,4 +36,4 @@ def read(configs: Sequence[Path], directory: Path, pipeline: str | None = None) 
     if done.returncode:
         raise ConfigurationError(done.stderr.strip())
     found = json.loads(done.stdout)
-    return Configuration(found["config"], tuple(found["samples"]), tuple(found["units"]))
+    return Configuration(found["config"], tuple(found["samples"]), tuple(found["units"]), found["addresses"])

@@ -24,6 +24,8 @@ def errors(
 
     `place` says where results lie, and `index_endings` are those of the mapper's files.
     """
+    if not_here := not_fetched(cohort.addresses):
+        return not_here
     found = script("checks/inputs.py").check(
         cohort.config,
         cohort.units,
@@ -43,6 +45,12 @@ def errors(
             f"{place('results/')} has results of samples that the tables do not name, and leaves them: " + named(others)
         )
     return found + no_folders(map(place, ("results/", "logs/"))) + mixture(cohort.config["pipeline"], place)
+
+
+def not_fetched(addresses: Mapping[str, str]) -> list[str]:
+    """Files that are named by addresses and are not here; the others can't be held against them."""
+    missing = [address for file, address in addresses.items() if not Path(file).exists()]
+    return [f"{address} is not here yet: gpd fetch brings it and all others" for address in missing]
 
 
 def untrimmed(cohort: Any) -> list[str]:

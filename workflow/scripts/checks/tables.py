@@ -11,6 +11,7 @@ inputs.py opens the files that they name. The workflow loads this file by its pa
 import argparse
 import copy
 import difflib
+import hashlib
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import yaml
 from jsonschema import Draft202012Validator, ValidationError, validators
@@ -38,10 +40,14 @@ class Cohort:
     units: Units  # by sample and name, in the tables' order
     errors: list[str]
     left_out: list[Row] = field(default_factory=list)  # samples that the configuration leaves out of the others
+    addresses: dict[str, str] = field(default_factory=dict)  # by the file that `gpd fetch` makes of each
 
 
 LARGEST = 10**15  # number
 MERGE = "tag:yaml.org,2002:merge"  # `<<`
+ADDRESS = re.compile(r"(?:https?|ftp|s3|gs)://")
+FETCHED = "fetched"  # the folder of files that were named by their addresses
+NAMED_BY_PATHS = ("fq1", "fq2", "bam")
 MOST_SHOWN = 200  # characters of a value in an error
 MOST_HINTS = 20
 LONGEST_LINE = 10_000
@@ -149,8 +155,12 @@ def read_cohort(config: dict, schemas: Mapping[str, str | Path], check: bool = T
     samples, units = (
         [row for row in rows if row["sample_name"] not in complete["leave_out"]] for rows in (samples, units)
     )
+    complete, of_config = with_files(complete)
+    units, of_units = with_files(units)
+    addresses = of_config | of_units
     by_sample, mismatched = units_by_sample(samples, units, check) if there else ({}, [])
-    return Cohort(complete, samples, by_sample, errors + sex_errors(complete, samples) + mismatched, left_out)
+    errors += sex_errors(complete, samples) + mismatched
+    return Cohort(complete, samples, by_sample, errors, left_out, addresses)
 
 
 def one_line(error: str) -> str:
@@ -281,6 +291,38 @@ def argument_faults(rule: str, arguments: str) -> Iterator[str]:
     for word in words:
         name = match[1] if (match := attached.match(word)) else re.split("[=:]", word, maxsplit=1)[0]
         yield from (f"{word}: {reason}" for reason, names in refused.items() if name in names.split())
+
+
+# --- addresses ---
+
+
+def with_files(values: Any) -> tuple[Any, dict[str, str]]:
+    """A configuration or rows with files in place of addresses; and the addresses by file.
+
+    The image of containers stays an address, which Snakemake itself fetches.
+    """
+    found: dict[str, str] = {}
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: each if key == "container" else replaced(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [replaced(each) for each in value]
+        if isinstance(value, str) and ADDRESS.match(value):
+            found[file := file_of(value)] = value
+            return file
+        return value
+
+    return replaced(values), found
+
+
+def file_of(address: str) -> str:
+    """Where the file of an address lies once it is fetched: by server or bucket, what is asked of it, and path."""
+    parts = urlsplit(address)
+    asked = hashlib.blake2b(parts.query.encode(), digest_size=4).hexdigest() if parts.query else ""
+    names = [parts.netloc.rpartition("@")[2], asked, *unquote(parts.path).split("/")]
+    # without what would lead out of the folder, and what no path of ours may hold
+    return "/".join([FETCHED, *(re.sub(r"[\x00-\x1f\x7f-\x9f{}:]", "_", name) for name in names if name.strip("."))])
 
 
 # --- tables ---
@@ -463,7 +505,8 @@ def main(argv: list[str]) -> int:
     units = [row for rows in cohort.units.values() for row in rows.values()]
     for row in [*cohort.samples, *units]:
         del row["table"], row["line"]
-    json.dump({"config": cohort.config, "samples": cohort.samples, "units": units}, sys.stdout)
+    found = {"config": cohort.config, "samples": cohort.samples, "units": units, "addresses": cohort.addresses}
+    json.dump(found, sys.stdout)
     return 0
 
 
