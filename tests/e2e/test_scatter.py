@@ -564,7 +564,11 @@ def test_shards_that_heed_no_signal_are_killed_and_recorded(step):
     process.terminate()
     _, records = over(step, process)
     assert len(records) == count + 1
-    assert {record["message"] for record in records.values()} == {"SIGTERM to the launcher"}
+    assert {record["cause"] for record in records.values()} == {"killed"}
+    assert records["gather"]["message"] == "SIGTERM to the launcher"
+    # a shard's launcher has a second and a half to record it by itself: on a busy machine that may be too short
+    said = {record["message"] for shard, record in records.items() if shard != "gather"}
+    assert said <= {"SIGTERM to the launcher", "the launcher was killed"}
 
 
 @needs_two_cpus
