@@ -567,8 +567,8 @@ def test_shards_that_heed_no_signal_are_killed_and_recorded(step):
     assert {record["cause"] for record in records.values()} == {"killed"}
     assert records["gather"]["message"] == "SIGTERM to the launcher"
     # a shard's launcher has a second and a half to record it by itself: on a busy machine that may be too short
-    said = {record["message"] for shard, record in records.items() if shard != "gather"}
-    assert said <= {"SIGTERM to the launcher", "the launcher was killed"}
+    messages = {record["message"] for shard, record in records.items() if shard != "gather"}
+    assert messages <= {"SIGTERM to the launcher", "the launcher was killed"}
 
 
 @needs_two_cpus

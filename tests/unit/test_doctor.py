@@ -173,6 +173,7 @@ def test_what_make_installs_has_its_target(tool, way):
     assert tool.remedy() == way
 
 
+@pytest.mark.deep
 def test_where_tools_come_from():
     table = [BWA, DWGSIM, SNAKEMAKE, GATK3]
     all_here = findings((BWA, "/b"), (DWGSIM, ""), (SNAKEMAKE, "/s"), (GATK3, ""))
@@ -214,6 +215,7 @@ def test_few_open_files_are_warned_of():
     assert "ulimit -n is 1024" in warning
 
 
+@pytest.mark.deep
 def test_show():
     console = Console(width=120, record=True, file=io.StringIO())
     gpd_doctor.show(report(*findings((BWA, ""), (DWGSIM, "/d"))), [BWA, DWGSIM], console)

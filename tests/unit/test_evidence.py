@@ -56,6 +56,7 @@ def test_a_bench_writes_what_its_figures_depend_on(record: dict) -> None:
     assert [figure["values"] for figure in record["figures"]] == [[1.5, 1.25, 2.0], [1234.5]]
 
 
+@pytest.mark.deep
 def test_a_bench_out_of_bounds_fails_with_a_record_and_without(tmp_path: Path) -> None:
     assert measurements.finish(Namespace(json=None), holds=False) == 1
     assert measurements.finish(Namespace(json=tmp_path / "a.json"), holds=False) == 1

@@ -51,6 +51,7 @@ def test_a_map_tells_in_words_what_it_shows(name):
         assert root.find(f"{SVG}desc").text == drawing.description
 
 
+@pytest.mark.deep
 def test_medians_on_the_page_are_those_of_the_record():
     of = record("epyc-2x64")
     shown = text_of(html(of)).partition("What the node can do")[2]

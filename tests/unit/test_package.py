@@ -541,6 +541,7 @@ def test_a_host_name_that_stands_for_two_machines_is_no_one_machine(tmp_path):
     assert found["one machine"] == (FAILS, ("CPU family: 6 and 25",))
 
 
+@pytest.mark.deep
 def test_a_run_that_was_run_again_is_told(tmp_path):
     def again(folder, *moments):
         with (folder / "starts.jsonl").open("a") as starts:
@@ -600,6 +601,7 @@ def test_documents_count_the_checks_that_are_made():
 # ---- the subcommands -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_made_and_checked_by_the_subcommands(trusted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = gpd("package", trusted)

@@ -38,6 +38,7 @@ def ranked(page):
     return [re.findall(r'href="registry/([\w-]+)\.html"', table) for table in page.split("<table")[1:]]
 
 
+@pytest.mark.deep
 def test_machines_are_ranked_within_their_division(pages):
     open_one = "division: open\ndiffers: another mapper\n"
     made = pages(("slow", 2, "A", ""), ("fast", 1, "A", ""), ("other", 0.5, "A", open_one))
@@ -49,6 +50,7 @@ def test_machines_are_ranked_within_their_division(pages):
     assert "another mapper" in made["registry/other"] and "map_and_sort" in made["registry/fast"]
 
 
+@pytest.mark.deep
 def test_a_result_is_unverified_until_another_submitter_agrees(pages):
     made = pages(("one", 1, "A", ""), ("again", 1, "A", ""), ("far", 3, "B", ""))
     assert made["registry"].count("<td>unverified</td>") == 3
@@ -58,6 +60,7 @@ def test_a_result_is_unverified_until_another_submitter_agrees(pages):
     assert made["registry"].count("<td>unverified</td>") == 1
 
 
+@pytest.mark.deep
 def test_a_withdrawn_entry_stays_last_in_no_chart_and_says_why(pages):
     gone = ("gone", 1, "A", "status: withdrawn\nnote: wrong cooling\n")
     made = pages(gone)

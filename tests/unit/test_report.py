@@ -188,6 +188,7 @@ def test_headline_saturation_point_and_comparison_have_one_best_n(golden):
     assert {side.saturation(key).best_n for key in side.curves if len(side.curves[key]) > 1} == {1}
 
 
+@pytest.mark.deep
 def test_a_search_without_its_block_has_no_figure_yet(tmp_path):
     folder = write_study(tmp_path / "searched", concurrent_samples=())
     for path in folder.glob("*-r[0-9]"):

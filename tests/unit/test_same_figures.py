@@ -292,6 +292,7 @@ def test_a_size_has_the_same_figures(study, tmp_path):
         assert abs(float(printed.replace(",", "")) - daily) <= rounding(printed)
 
 
+@pytest.mark.deep
 def test_a_package_and_its_check_have_the_same_figures(study, tmp_path):
     package = tmp_path / "study.gpd.tar.gz"
     gpd("package", study.folder, "--out", package)

@@ -59,6 +59,7 @@ def user(machine: Machine) -> Machine:
     return machine
 
 
+@pytest.mark.deep
 def test_packages_are_unpacked_and_their_commands_found(user, tmp_path):
     done = user.setup("--prefix", str(tmp_path / "own"))
     assert (done.returncode, done.stderr) == (0, "")

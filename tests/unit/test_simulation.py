@@ -58,6 +58,7 @@ def test_numbers_are_the_same_on_every_machine():
     }
 
 
+@pytest.mark.deep
 def test_bytes_are_the_same_on_a_cpu_without_vector_units(tmp_path):
     """numpy has other code for each kind of CPU, which may round in another way, or add in another order."""
     of = ROOT / "resources" / "benchmark" / "tiny-rna-1"

@@ -144,6 +144,7 @@ def test_a_shared_run_is_one_run_and_its_record_is_whole(spec, setup, snakemake)
     assert record["wall_s"] > 0
 
 
+@pytest.mark.deep
 def test_without_smt_a_run_that_is_not_bound_keeps_to_the_first_thread_of_each_core(
     spec, setup, snakemake, monkeypatch
 ):
@@ -161,6 +162,7 @@ def test_without_smt_a_run_that_is_not_bound_keeps_to_the_first_thread_of_each_c
     assert count_cpus(every["cpus"]) == len(usable)
 
 
+@pytest.mark.deep
 def test_a_run_on_another_machine_than_those_before_is_refused(spec, setup, snakemake):
     path = setup.folder / spec.name / "run.json"
     before = run(spec, setup)
@@ -196,6 +198,7 @@ def test_the_length_of_the_genome_is_recorded_where_it_is_known(spec, setup, sna
     assert run(spec, setup).get("genome_mb") == genome_mb
 
 
+@pytest.mark.deep
 def test_a_binding_that_sets_boundary_and_memory_is_set_and_recorded(spec, setup, snakemake):
     bound = replace(spec, name="germline-n2-shared-scatter-numa-local-r1", binding="scatter-numa-local")
     names = ("BINDING", "BOUNDARY", "MEMORY", "SMT")
@@ -231,6 +234,7 @@ def test_a_run_that_has_no_room_is_not_begun(spec, setup, snakemake, monkeypatch
     assert not single_run.is_finished(setup.folder, independent(spec))
 
 
+@pytest.mark.deep
 def test_jvms_of_independent_pipelines_start_as_they_come(spec, setup, snakemake):
     for one in (spec, independent(spec)):
         run(one, setup)
@@ -303,6 +307,7 @@ def test_a_file_of_a_run_is_there_whole_or_not_at_all(spec, setup, snakemake, mo
     assert run(spec, setup), "and the run runs again"
 
 
+@pytest.mark.deep
 def test_results_are_checked_before_the_record_and_each_start_and_end_is_noted(spec, setup, snakemake):
     runs = [run(spec, setup)["run"]]
     snakemake("AT_END", "calls.write_bytes(bytes.fromhex('1f8b0800'))")
@@ -731,6 +736,7 @@ def test_the_pair_hmm_is_what_the_log_says(log, told):
     assert provenance.pair_hmm(log) == told
 
 
+@pytest.mark.deep
 def test_a_record_tells_profile_binding_and_what_gatk_chose(spec, setup, snakemake, tmp_path):
     snakemake("GATK", UNSUPPORTED + FALLS_BACK)
     snakemake("AT_START", "folder.joinpath('l').write_text(os.environ['GATK'])")

@@ -55,6 +55,7 @@ def test_a_study_tells_what_a_later_one_of_the_machine_measures(figure):
         assert one.gigabases_per_day.low <= daily(second)[one.n] <= one.gigabases_per_day.high
 
 
+@pytest.mark.deep
 def test_rounds_that_were_left_out_are_told_by_the_others(figure):
     errors = []
     for mb in ("0.3", "0.6", "1.2", "5"):

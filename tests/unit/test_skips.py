@@ -27,6 +27,7 @@ def test_a_skip_that_is_not_in_the_list_fails_the_run(tmp_path, arguments):
     assert "1 passed, 1 skipped" in output
 
 
+@pytest.mark.deep
 def test_a_skip_in_the_list_is_told_and_passes(tmp_path):
     code, output = run(tmp_path, "a kernel without NUMA")
     assert code == 0

@@ -252,11 +252,13 @@ def verdicts(package):
     return {verdict.check: verdict for verdict in checks.judge(evidence.gather(package))}
 
 
+@pytest.mark.deep
 def test_every_check_holds_of_a_study_with_streams(streamed):
     found = verdicts(pack.make(streamed))
     assert {name: verdict.why for name, verdict in found.items() if verdict.state != HOLDS} == {}
 
 
+@pytest.mark.deep
 def test_checks_judge_a_study_of_streams_alone_by_what_streams_have(tmp_path):
     found = verdicts(pack.make(write_streams(tmp_path / "trusted", ("stream",))))
     assert {name: verdict.why for name, verdict in found.items() if verdict.state != HOLDS} == {}
@@ -267,6 +269,7 @@ def test_checks_judge_a_study_of_streams_alone_by_what_streams_have(tmp_path):
     assert short["duration"].state == FAILS and "600 s; 1,000 s are needed" in short["duration"].why[0]
 
 
+@pytest.mark.deep
 def test_checks_name_a_full_stream_whose_interval_is_wide(streamed):
     found = evidence.gather(pack.make(streamed)).study
     daily = Estimate(2880.0, high=5760.0, n=20)
@@ -297,6 +300,7 @@ def test_a_stream_that_was_tampered_with_is_refused(streamed, name, change, outp
     assert found.state == FAILS and any(output in why for why in found.why), found.why
 
 
+@pytest.mark.deep
 def test_a_stream_that_was_dropped_is_missed(streamed):
     package = pack.make(streamed)
     members = {name: content for name, content in package.members.items() if not name.startswith(f"{FULL}/")}
@@ -304,6 +308,7 @@ def test_a_stream_that_was_dropped_is_missed(streamed):
     assert f"{FULL}: it is planned, and did not end" in found["complete"].why
 
 
+@pytest.mark.deep
 def test_streams_that_a_budget_did_not_buy_are_not_missing(streamed):
     package = pack.make(streamed)
     plan = json.loads(package.members["study.json"])

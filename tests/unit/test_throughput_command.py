@@ -94,6 +94,7 @@ def test_a_plan_says_what_is_measured_and_what_it_takes_to_make_it(study, tmp_pa
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.deep
 def test_a_share_of_the_reads_is_never_called_a_genome(study, tmp_path):
     write_reads(tmp_path / "pool")
     settings = study(subsample={"fraction": 0.05}, copies=2, concurrent_samples=[6])
@@ -175,6 +176,7 @@ def test_the_plan_as_json(study, tmp_path):
     ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("subcommand", ["plan", "run"])
 def test_threads_of_a_rule_that_there_is_not_are_refused_in_one_line(study, subcommand):
     path = study(threads={"map_and_sort": 1, "map_and_srt": 1})

@@ -154,6 +154,7 @@ def test_what_a_word_may_stand_for_is_there() -> None:
             assert any(line.startswith(path) and re.search(meant, line) for line in text), (word, path)
 
 
+@pytest.mark.deep
 def test_names_tell_what_they_hold() -> None:
     for name, folders in NAMES.items():
         for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):

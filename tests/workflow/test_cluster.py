@@ -39,6 +39,7 @@ def asked(ran: Ran) -> dict[str, dict[str, str]]:
     return found
 
 
+@pytest.mark.deep
 def test_the_profile_plans_without_conda_and_asks_for_ordinary_nodes(cohort):
     of = asked(plan(cohort))
     assert {int(each["threads"]) for each in of.values()} <= {1, 4, 8}

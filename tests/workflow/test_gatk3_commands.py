@@ -151,6 +151,7 @@ def test_a_jar_that_lacks_a_walker_is_refused_before_any_job(with_jar):
     assert with_jar.snakemake("--dry-run").exit_code == 0
 
 
+@pytest.mark.deep
 def test_another_java_is_refused_before_the_first_job_and_no_plan_asks_for_it(with_jar):
     java = with_jar.config["gatk3_java"] = str(stand_in(with_jar.folder / "java", "17.0.13"))
     assert with_jar.snakemake("--dry-run").exit_code == 0
@@ -179,6 +180,7 @@ WITHOUT = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("case", WITHOUT)
 def test_without_a_gatk_3_that_starts_nothing_begins(tmp_path, monkeypatch, case):
     """By either key that wants it: with the realigner alone it would be missed after all mapping."""

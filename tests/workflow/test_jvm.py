@@ -104,6 +104,7 @@ def test_jvms_have_the_first_compiler_alone_for_short_walks_and_the_second_alone
     assert java_options(single) == {rule: {text.replace(C1, C2) for text in texts} for rule, texts in short.items()}
 
 
+@pytest.mark.deep
 def test_each_walker_has_its_own_border_and_shards_have_their_share(single):
     grown(single, 1.4)  # above the border of HaplotypeCaller and ApplyBQSR, below those of the others
     compilers = {rule: text.split()[-1] for rule, (text,) in java_options(single).items()}
@@ -136,6 +137,7 @@ def test_what_is_native_code_has_more_outside_of_the_heap(single):
     assert options["genomics_db_import"] == {f"-Xmx1600m -XX:+UseSerialGC {C1}"}
 
 
+@pytest.mark.deep
 def test_a_jvm_has_a_heap_for_more_than_it_took_at_full_length(single):
     recorded = rehearsal_machine.read(ROOT / "tests/golden/rehearsal/rehearsal.json")
     peaks: dict[str, float] = {}

@@ -43,6 +43,7 @@ def told(ran: Ran) -> list[str]:
     return lines
 
 
+@pytest.mark.deep
 def test_a_key_that_changes_the_results_of_all_samples_is_told_with_its_reason(done):
     done.config["hard_filters"] = {"snps": {"QD2": "QD < 2.5"}}
     (line,) = told(done.snakemake())

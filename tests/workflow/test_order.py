@@ -37,6 +37,7 @@ def seven(tmp_path: Path) -> Cohort:
     return cohort
 
 
+@pytest.mark.deep
 def test_samples_wait_for_their_turn_and_the_last_go_side_by_side(seven: Cohort) -> None:
     of = priorities(seven, *THROUGHPUT)
     first, last = ["S5", "S1", "S2"], ["S3", "S4", "S6", "S7"]  # the last are two for each of two cores

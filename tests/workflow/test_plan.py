@@ -60,6 +60,7 @@ def test_the_last_step_after_the_filter_makes_the_final_calls(cohort):
     assert stats.startswith("results/normalise/")
 
 
+@pytest.mark.deep
 def test_an_annotation_that_bcftools_cannot_use_is_refused(cohort):
     (cohort.folder / "genes.gtf").write_text('chr1\tx\texon\t1\t9\t.\t+\t.\tgene_id "G"; transcript_id "T";\n')
     for path, fault in (("genes.gtf", "is no GFF3"), ("missing.gff3", "does not exist")):
@@ -69,6 +70,7 @@ def test_an_annotation_that_bcftools_cannot_use_is_refused(cohort):
         assert f"config: annotation {path} {fault}" in ran.output
 
 
+@pytest.mark.deep
 def test_joint_calling_makes_one_call_set(cohort):
     jobs = plan(cohort, calling="joint")
     assert jobs["haplotype_caller"] == 2
@@ -112,6 +114,7 @@ def test_vqsr_models_snps_and_indels_of_each_call_set(cohort):
     assert "hard_filter" not in jobs
 
 
+@pytest.mark.deep
 def test_vets_models_snps_and_indels_of_each_call_set(cohort):
     jobs = plan(cohort, filter="vets", vets=VETS)
     assert jobs["extract_variant_annotations"] == jobs["train_variant_annotations"] == 4
@@ -143,6 +146,7 @@ def test_filter_none_ends_with_genotyping_and_cram_is_made_where_asked_for(cohor
     assert not {"hard_filter", "variant_recalibration"} & set(jobs)
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("gatk3_command")
 def test_gatk3_with_realigner_runs_all_nine_steps(cohort):
     jobs = plan(cohort, gatk="gatk3", realigner="gatk3", calling="joint", filter="vqsr", vqsr=VQSR)

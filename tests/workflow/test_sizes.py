@@ -107,6 +107,7 @@ def test_lanes_that_one_thread_maps_in_time_get_more_where_memory_leaves_cores_i
         assert at_once(of, "map_and_sort", 128, mem_mb) == 128 // threads * threads
 
 
+@pytest.mark.deep
 def test_small_machines_keep_one_thread_unless_memory_leaves_cores_idle(tmp_path: Path) -> None:
     mixed = cohort_of(tmp_path, {"S1": [WHOLE, 20_000_000], "S2": [20_000_000]})
     of, _ = jobs(mixed, 2, 24_000, *THROUGHPUT)

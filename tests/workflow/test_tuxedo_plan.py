@@ -319,6 +319,7 @@ def test_tophat2_counts_what_it_mapped_and_what_not(usual_tophat):
     assert "--lanes 2" in text
 
 
+@pytest.mark.deep
 def test_tophat2_with_several_threads_is_refused(tophat):
     ran = tophat.snakemake("--dry-run", "--set-threads", "tophat2=2")
     assert ran.exit_code == 1
