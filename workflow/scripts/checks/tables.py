@@ -47,7 +47,6 @@ LARGEST = 10**15  # number
 MERGE = "tag:yaml.org,2002:merge"  # `<<`
 ADDRESS = re.compile(r"(?:https?|ftp|s3|gs)://")
 FETCHED = "fetched"  # the folder of files that were named by their addresses
-NAMED_BY_PATHS = ("fq1", "fq2", "bam")
 MOST_SHOWN = 200  # characters of a value in an error
 MOST_HINTS = 20
 LONGEST_LINE = 10_000

@@ -47,10 +47,10 @@ def count_file(counts: Path, fastq: str) -> Path:
     return counts / hashlib.md5(os.fsencode(fastq), usedforsecurity=False).hexdigest()
 
 
-def size_of(fastq: str) -> int:
-    """Bytes; 0 where it is gone."""
+def size_of(fastq: str) -> str:
+    """Bytes, or none where it is gone."""
     path = Path(fastq)
-    return path.stat().st_size if path.exists() else 0
+    return str(path.stat().st_size) if path.exists() else "none"
 
 
 class Mended:
@@ -187,7 +187,7 @@ def stream(fastq: str, counts: Path, reference: str = "", with_names: bool = Fal
     require_whole(fastq, lines)
     if mended.without_bases:
         print(f"{fastq}: {mended.without_bases} reads hold no bases: each is mapped as one N", file=sys.stderr)
-    found = [str(lines // LINES_PER_RECORD), str(size), *([names.digest.hexdigest()] if names else [])]
+    found = [str(lines // LINES_PER_RECORD), size, *([names.digest.hexdigest()] if names else [])]
     count_file(counts, fastq).write_text(f"{' '.join(found)}\n")
 
 
@@ -198,7 +198,7 @@ def counted(counts: Path, fastq: str) -> tuple[int | None, str]:
     """
     path = count_file(counts, fastq)
     records, size, digest = [*(path.read_text().split() if path.exists() else []), "", "", ""][:3]
-    if size and (now := size_of(fastq)) != int(size):
+    if size and (now := size_of(fastq)) != size:
         raise ReadsLostError(
             f"{fastq}: it had {size} bytes when it was read and has {now}: start again when it is whole"
         )
