@@ -169,6 +169,8 @@ def test_yeast_page_and_report_show_it_all(yeast):
     page = (yeast.folder / "results/multiqc/multiqc.html").read_text()
     for section in (*PLOTS, "hisat2", "samtools"):
         assert f'id="mqc-module-section-{section}' in page, section
+    for plot in PLOTS:
+        assert f">{plot.replace('_', ' ')} plot" in page, plot
     ran = yeast.snakemake("--report", "report.zip")
     assert ran.exit_code == 0, ran.output
 

@@ -531,6 +531,7 @@ def test_the_tables_have_a_row_a_sample(tmp_path):
     assert dict(zip(header, row, strict=True))["reason"] == "contamination 0.025577 is above 0.02 (VerifyBamID's limit)"
     page = [line for line in paths["multiqc"].read_text().splitlines() if not line.startswith("#")]
     assert page[0].startswith("sample_name\tverdict\treason\t")
+    assert "trimmed_reads" in header and "trimmed_reads" not in page[0], "a column that is empty for all"
     assert verdicts.main(["gate", *given]) == 0
 
 

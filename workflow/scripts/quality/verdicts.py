@@ -33,7 +33,7 @@ LEVELS = ("pass", "warn", "fail")
 PAGE_HEADER = (
     "# id: quality",
     "# section_name: Samples and verdicts",
-    "# description: Failures first. All columns are in results/qc/samples.tsv, robust z in robust_z.tsv beside it.",
+    "# description: Failures first, without empty columns; all in results/qc/samples.tsv, robust z in robust_z.tsv",
     "# plot_type: table",
     "# pconfig:",
     "#   id: samples_and_verdicts",
@@ -300,7 +300,9 @@ def main(argv: Sequence[str]) -> int:
     names, compared = [column.name for column in columns], [column.name for column in columns if column.compared]
     write(given.table, names, rows.values())
     write(given.scores, ("sample_name", *compared), ({"sample_name": sample} | scores[sample] for sample in rows))
-    shown_ones = [column for column in columns if column.shown]
+    shown_ones = [
+        column for column in columns if column.shown and any(shown(row.get(column.name, "")) for row in rows.values())
+    ]
     worst_first = sorted(rows.values(), key=lambda row: LEVELS.index(row["verdict"]), reverse=True)
     on_page = ("sample_name", *(column.name for column in shown_ones))
     write(given.multiqc, on_page, worst_first, list(page_header(shown_ones)))

@@ -159,7 +159,8 @@ save_plot <- function(plot, folder, contrast) {
   png <- file.path(folder, paste0(plot$name, ".png"))
   ggsave(png, drawn, width = 7, height = 6, dpi = 150)
   ggsave(file.path(folder, paste0(plot$name, ".pdf")), drawn, width = 7, height = 6)
-  shown <- file_safe(paste(c(plot$name, contrast), collapse = "."))
+  # MultiQC takes letters of "_mqc.png" off the end of a title, which is that of the file: "plot" has none of them there
+  shown <- file_safe(paste(c(plot$name, contrast, "plot"), collapse = "."))
   if (plot$summary) file.copy(png, file.path(folder, "multiqc", paste0(shown, "_mqc.png")))
 }
 
