@@ -370,6 +370,7 @@ def test_names_of_the_registry_stand_for_packages(tmp_path):
         registry.resolved("registry:three", tmp_path)
 
 
+@pytest.mark.deep
 def test_an_entry_is_checked_before_it_is_written(session, tmp_path, monkeypatch):
     session()
     folder = tmp_path / "run" / "made-1"
@@ -398,3 +399,6 @@ def test_an_entry_is_checked_before_it_is_written(session, tmp_path, monkeypatch
     ]
     again = gpd("benchmark", "check", tmp_path / "registry/mine")
     assert again.exit_code == 0, again.output
+    folder = folder.rename(folder.with_name("made-2"))
+    other = gpd("benchmark", "submit", "mine", "--directory", folder.parent, "--workload", "made-2")
+    assert other.exit_code == 2 and "an entry of made-1: take another name, as mine-made-2" in other.output

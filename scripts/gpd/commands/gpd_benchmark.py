@@ -200,6 +200,8 @@ def submit(
     if not (folder / registry.ENTRY).exists():
         write_text(folder / registry.ENTRY, TEMPLATE)
         raise GpdError(f"{folder / registry.ENTRY}: written: fill it in, and start this command again")
+    target = registry.FOLDER / name
+    refuse_taken(target, folder)
     table, rows = new_workflows(folder)
     before = table.read_text(encoding="utf-8") if table.exists() else ""
     if rows:
@@ -208,7 +210,6 @@ def submit(
     if code and rows:
         write_text(table, before)
     elif code == 0:
-        target = registry.FOLDER / name
         target.mkdir(parents=True, exist_ok=True)
         for path in (folder / registry.ENTRY, *sorted(folder.glob(f"*{registry.SUFFIX}"))):
             shutil.copyfile(path, target / path.name)
@@ -216,6 +217,15 @@ def submit(
         say(f"{target}: written; to submit it:\n  git checkout -b registry-{name}\n  git add {places}")
         say(f"  git commit -m 'Registry: {name}'\n  git push, and open a pull request")
     raise typer.Exit(code)
+
+
+def refuse_taken(target: Path, folder: Path) -> None:
+    """An entry is of one workload: raise GpdError where this name is that of another's."""
+    from gpd.benchmark import registry, submission
+
+    named = (submission.Session.read(path).workload.name for path in target.glob(f"*{registry.SUFFIX}"))
+    if others := sorted(set(named) - {folder.name}):
+        raise GpdError(f"{target}: an entry of {listed(others)}: take another name, as {target.name}-{folder.name}")
 
 
 def new_workflows(folder: Path) -> tuple[Path, list[tuple[str, str, str]]]:
