@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # the tests of a file share what is slow to make, so one process runs them; tests/conftest.py says in which order
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup setup-bwa-mem4 image installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults test-image rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort rehearsal-rna soak mutants mutants-rules lint format bench bench-many docs docs-serve lock clean
+.PHONY: help setup setup-bwa-mem4 image installed doctor demo demo-germline demo-tuxedo demo-throughput test test-fast unit e2e test-long test-bench test-slurm test-numa test-faults test-image rehearsal rehearsal-data rehearsal-reference rehearsal-map rehearsal-cohort rehearsal-rna soak mutants mutants-rules lint lint-form lint-types format bench bench-many docs docs-serve lock clean
 
 help: ## say what there is to make
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
@@ -140,13 +140,22 @@ mutants: installed ## whether a test misses each small change of the launcher an
 mutants-rules: installed ## whether a test misses each argument of the rules' commands (MUTANTS_ARGS=haplotype_caller); hours
 	@python tests/mutants/rules.py $(MUTANTS_ARGS)
 
-lint: installed ## the checks of form
+lint: installed ## the checks of form, two at once
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint-form $(LINT_TYPES)
+
+lint-form: installed
 	@ruff check .
 	@ruff format --check .
 	@snakefmt --check workflow
 	@lint-imports --no-logo
+
+lint-types: installed
 	@mypy
-	@for folder in $(NOT_UNITS); do MYPYPATH=scripts:tests:workflow/scripts:$(PINNED):$$folder mypy --config-file tests/mypy.ini $$folder || exit 1; done
+
+LINT_TYPES := $(addprefix lint-types/,$(NOT_UNITS))
+
+$(LINT_TYPES): lint-types/%: lint-types # which fills the cache of all
+	@MYPYPATH=scripts:tests:workflow/scripts:$(PINNED):$* mypy --config-file tests/mypy.ini $*
 
 format: installed ## put Python and Snakemake files into form
 	@ruff check --fix .

@@ -203,6 +203,7 @@ def test_parquet_says_units_and_meanings(golden, tmp_path):
     assert field.metadata[b"description"].startswith(b"First start of a step's job")
 
 
+@pytest.mark.deep
 def test_a_table_is_replaced_at_once_or_not_at_all(golden, tmp_path, monkeypatch):
     collect.write(golden, tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

@@ -51,6 +51,7 @@ def test_each_base_is_in_one_interval_and_many_contigs_come_whole(genome, count)
     assert joined == [[each.name, each.length] for each in genome]
 
 
+@pytest.mark.deep
 def test_intervals_of_a_human_genome_with_thousands_of_contigs_are_alike():
     """Mb of GRCh38's chromosomes, then its 3,341 other contigs."""
     sizes = [

@@ -188,6 +188,7 @@ def test_without_any_record_there_is_no_table_of_nodes(studies, tmp_path):
     assert "Nodes" not in compared(studies)[1]
 
 
+@pytest.mark.deep
 def test_parts_of_one_study_have_one_node(studies):
     assert "Nodes" not in compared(studies[:1])[1]
 

@@ -203,6 +203,7 @@ def limits():
     return [resource.getrlimit(limit) for limit in (resource.RLIMIT_DATA, resource.RLIMIT_CPU)]
 
 
+@pytest.mark.deep
 def test_memory_and_time_of_this_process_are_bounded_while_a_package_is_read_and_no_longer(monkeypatch):
     before, path = limits(), Path("b.tar.gz")
     monkeypatch.setattr(bounds, "MOST_MIB", 256)

@@ -104,7 +104,10 @@ def gpd(*words: object, code: int = 0):
     return done
 
 
-@pytest.fixture(scope="module", params=STUDIES)
+@pytest.fixture(
+    scope="module",
+    params=["first", *(pytest.param(name, marks=pytest.mark.deep) for name in STUDIES if name != "first")],
+)
 def study(request, tmp_path_factory) -> Written:
     return Written(STUDIES[request.param], tmp_path_factory.mktemp(request.param))
 

@@ -64,6 +64,7 @@ def run(tmp_path, program, **more):
     return workflow.run([sys.executable, "-c", program], tmp_path / "log", lambda state: None, **more)
 
 
+@pytest.mark.deep
 def test_one_that_hangs_is_killed_and_says_so(tmp_path, impatient):
     ended = run(tmp_path, "import threading; print('begun', flush=True); threading.Event().wait()")
     assert ended.exit_code == -9
