@@ -166,6 +166,17 @@ def test_other_calls_and_other_samples_count(write):
     assert len({digests.vcf_body_digest(write(f"{n}.vcf", text)) for n, text in enumerate(texts)}) == len(texts)
 
 
+@pytest.mark.parametrize("info", ["MQ=60.00;QD={};SOR=1.1", "QD={};SOR=1.1", "SOR=1.1;QD={}", "QD={}"])
+def test_a_value_that_gatk_draws_at_random_does_not_count(write, info):
+    """Above 35 it draws QD around 30, and shards draw otherwise."""
+    call = "chr1\t7\t.\tA\tC\t50\tPASS\t{}\tGT\t0/1\n"
+    drawn = {digests.vcf_body_digest(write("1.vcf", vcf(calls=call.format(info.format(qd))))) for qd in (25.36, 35.36)}
+    assert len(drawn) == 1
+    assert drawn != {
+        digests.vcf_body_digest(write("2.vcf", vcf(calls=call.format(info.format(30).replace("QD", "MQ")))))
+    }
+
+
 def test_what_is_no_whole_vcf_is_refused(write):
     with pytest.raises(digests.DigestError, match=r"1\.vcf\.gz: damaged or cut short"):
         digests.vcf_body_digest(write("1.vcf.gz", gzip.compress(vcf())[:-9]))
