@@ -3,11 +3,11 @@
     python scripts/bench/workload.py [benchmark-run/quick-1/session-*.gpd.tar.gz]
 
 It reads sessions of `gpd benchmark quick` on one machine, and runs nothing; without any those of the first entry of the
-registry. Shares are of the CPU time of a run's steps, a value for
-each run at the largest N that counts; beside them those of a genome of 30x, extrapolated from the recorded rehearsals
-of a genome of human size and of its tenth. Mapping is held against that of the tenth: the workload's genome is to be
-as hard on caches. Spreads are those of samples a day: within a session the standard deviation over repeats, between
-sessions how far their means are apart, both over the mean; beside them what part of its CPUs' time others took.
+registry. Shares are of the CPU time of a run's steps, a value for each run at the largest N that counts; beside them
+those of a genome of 30x, extrapolated from the recorded rehearsals of a genome of human size and of its tenth. Mapping
+is held against that of the tenth: the workload's genome is to be as hard on caches. Spreads are those of samples a day:
+within a session the standard deviation over repeats, between sessions how far their means are apart, both over the
+mean; beside them what part of its CPUs' time others took.
 """
 
 import json
@@ -73,7 +73,9 @@ def compared(sessions: Sequence[Tables], genomes: Mapping[str, Mapping[str, floa
         own = tuple(shares(run)[step] for run in runs)
         yield Measurement(f"{step}: share of CPU time, %", own, decimals=1)
         for name, of in genomes.items():
-            far = tuple(abs(share - shares(of).get(step, 0.0)) for share in own)
+            if step not in of:
+                continue
+            far = tuple(abs(share - shares(of)[step]) for share in own)
             yield Measurement(f"{step}: points from a genome by {name}", far, most=MOST_POINTS, decimals=1)
     bases = [run.gigabases for each in sessions for run in counted(each) if run.n == most and run.gigabases]
     tenth = genomes[TENTH][MAPPING] / HUMAN_30X_GIGABASES
