@@ -21,9 +21,7 @@ def main() -> None:
     given, folder = workload.read(sys.argv[1]), Path(sys.argv[2]).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     workload_inputs.make(given, given.every_sample, folder, len(os.sched_getaffinity(0)), lambda *_: None)
-    print("file\tsha256")
-    for name, digest in workload_inputs.contents(folder, given.inputs(given.every_sample)).items():
-        print(f"{name}\t{digest}")
+    print(workload_inputs.digest_table(workload_inputs.contents(folder, given.inputs(given.every_sample))), end="")
     dictionary = folder / "genome.dict"
     subprocess.run(["samtools", "dict", "-o", str(dictionary), str(folder / "genome.fa")], check=True)
     print(f"reference_digest: {reference_digest(dictionary)}", file=sys.stderr)

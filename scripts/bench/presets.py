@@ -50,18 +50,19 @@ class CalledConfiguration(NamedTuple):
     after: str = ""
 
 
-VIA_GVCFS = f"{DRAGEN}, joint"
+VIA_JOINT, VIA_GVCFS = f"{BEST_PRACTICES}, joint", f"{DRAGEN}, joint"
 CONFIGURATIONS = {
     BEST_PRACTICES: CalledConfiguration(BEST_PRACTICES, SINGLE),
     f"{BEST_PRACTICES}, filter: none": CalledConfiguration(BEST_PRACTICES, SINGLE | {"filter": "none"}, BEST_PRACTICES),
     f"{BEST_PRACTICES}, filter: vets": CalledConfiguration(BEST_PRACTICES, SINGLE | {"filter": "vets"}, BEST_PRACTICES),
-    f"{BEST_PRACTICES}, joint": CalledConfiguration(BEST_PRACTICES, JOINT, BEST_PRACTICES),
+    VIA_JOINT: CalledConfiguration(BEST_PRACTICES, JOINT, BEST_PRACTICES),
+    f"{VIA_JOINT}, filter: vqsr": CalledConfiguration(BEST_PRACTICES, JOINT | {"filter": "vqsr"}, VIA_JOINT),
     f"{BEST_PRACTICES}, gvcf: false": CalledConfiguration(BEST_PRACTICES, SINGLE | {"gvcf": False}),
     f"{DRAGEN}, gvcf: false": CalledConfiguration(DRAGEN, SINGLE | {"gvcf": False}),
     VIA_GVCFS: CalledConfiguration(DRAGEN, JOINT),
     f"{VIA_GVCFS}, no extra": CalledConfiguration(DRAGEN, JOINT | {"extra": {"genotype_gvcfs": ""}}, VIA_GVCFS),
 }
-# The sets of true variants for `filter: vets`, as the simulator writes them; real regions hold too few for a model.
+# The sets of true variants for `filter: vets`, of those that the simulator writes; it names those for `filter: vqsr`.
 BOTH, TRAINING = {"training": True, "calibration": True}, {"training": True}
 VETS = {
     "snps": {
@@ -72,6 +73,7 @@ VETS = {
     },
     "indels": {"resources": {"mills": {"vcf": "known/mills.vcf.gz", **BOTH}}},
 }
+LEAST_BP = {"vets": 0, "vqsr": 1_000_000}  # of a simulated genome; real regions are too small for a model
 FILTERED = BEST_PRACTICES  # whose filters are looked at
 MAPPED = ("results/map_and_sort/{sample}/{unit}.bam", "results/map_and_sort/{sample}/{unit}.bam.bai")
 AFTER = frozenset(GERMLINE.steps) - {"map_and_sort", "mark_duplicates"}
@@ -138,8 +140,9 @@ def filter_rows(cohort: Simulated | Real, run: Path, called: Mapping[str, Path])
 
 def configurations(cohort: Simulated | Real) -> Mapping[str, CalledConfiguration]:
     """Those that can be tried on the cohort."""
-    is_real = isinstance(cohort, Real)
-    return {name: each for name, each in CONFIGURATIONS.items() if not (is_real and each.settings["filter"] == "vets")}
+    length = cohort.length if isinstance(cohort, Simulated) else -1
+    of_models = {name: LEAST_BP.get(str(each.settings["filter"])) for name, each in CONFIGURATIONS.items()}
+    return {name: CONFIGURATIONS[name] for name, least in of_models.items() if least is None or length >= least}
 
 
 def with_preset(pool: Path, preset: str) -> Source:

@@ -74,3 +74,15 @@ def test_a_configuration_goes_on_from_one_before_it() -> None:
     for name, (preset, _, after) in presets.CONFIGURATIONS.items():
         assert not after or names.index(after) < names.index(name)
         assert not after or presets.CONFIGURATIONS[after].preset == preset
+
+
+def test_a_model_is_tried_where_there_are_variants_enough_for_it() -> None:
+    tried = {
+        name: {str(each.settings["filter"]) for each in presets.configurations(presets.COHORTS[name]).values()}
+        for name in ("repeats", "tiny", "germline_chr20")
+    }
+    assert tried == {
+        "repeats": {"hard", "none", "vets", "vqsr"},
+        "tiny": {"hard", "none", "vets"},
+        "germline_chr20": {"hard", "none"},
+    }

@@ -29,26 +29,24 @@ from gpd.tables import collect
 
 FIXED = {"modes": ["shared"], "bindings": ["compact"], "repeats": 5, "precision": 0.025, "warm_up": 1, "cache": "warm"}
 FIXED |= {"most_repeats": 7}
-WITHOUT_DIGESTS = "full-1"  # its reads were never made
+DRAFT = "full-1"  # its reads were never made
 ENTRY = RegistryEntry(machine="two cores", submitter="J. Doe", interest="none")
 
 
 # ---- workloads -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in workload.names() if name != WITHOUT_DIGESTS])
+@pytest.mark.parametrize("name", [name for name in workload.names() if name != DRAFT])
 def test_every_input_of_every_sample_has_a_digest(name):
     given = workload.read(name)
     assert sorted(given.digests) == sorted(given.inputs(given.every_sample))
     assert given.settings.reference_digest
 
 
-def test_a_workload_whose_digests_are_missing_is_refused_before_anything_is_made(tmp_path):
-    refused = gpd("benchmark", "full", "--directory", tmp_path / "run")
-    assert refused.exit_code == 2 and "full-1: genome.fa: its digest is missing in " in refused.output
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(BenchmarkError, match=r"reads/S01_R1.fastq.gz: its digest is missing|genome.fa: its digest is"):
-        workload.read(WITHOUT_DIGESTS).input_digest("S01")
+def test_a_workload_whose_inputs_were_never_made_is_a_draft():
+    assert [name for name in workload.names() if workload.read(name).is_draft] == [DRAFT]
+    with pytest.raises(BenchmarkError, match=r"reads/S01_R1.fastq.gz: its digest is missing"):
+        workload.read(DRAFT).input_digest("S01")
 
 
 @pytest.mark.parametrize("name", workload.names())
@@ -67,7 +65,7 @@ def test_a_workload_is_a_study_on_any_machine(name, cores, tmp_path, monkeypatch
     least = {"germline": 1, "tuxedo": 2}[pipeline]  # Cuffdiff compares
     assert most >= least
     assert settings.concurrent_samples == tuple(sorted({least, max(least, most // 2), most}))
-    if name != WITHOUT_DIGESTS:
+    if name != DRAFT:
         known = workload_inputs.known_source(sources[pipeline], given)
         assert len({known.input_digest(member.name) for member in known.members}) == most
 
@@ -106,6 +104,15 @@ def test_another_input_is_refused_by_its_name(made, content):
     (made.folder / "reads/A_R1.fastq.gz").write_bytes(content)
     with pytest.raises(BenchmarkError, match=r"A_R1.fastq.gz: not what made-1 has there\nremove "):
         workload_inputs.verify(made, ("A",), made.folder)
+
+
+def test_inputs_of_a_draft_are_held_against_those_that_were_first_made(made):
+    draft = replace(made, digests={})
+    assert workload_inputs.drafted(draft, ("A",), made.folder) == made
+    (made.folder / "reads/A_R1.fastq.gz").write_bytes(gzip.compress(b"others"))
+    again = workload_inputs.drafted(draft, ("A",), made.folder)
+    with pytest.raises(BenchmarkError, match=r"A_R1.fastq.gz: not what made-1 has there\nremove "):
+        workload_inputs.verify(again, ("A",), made.folder)
 
 
 def test_a_disk_without_room_is_said_before_anything_is_made(made):
@@ -210,7 +217,7 @@ class MadeWorkload(StandardWorkload):
         return (1, 2)
 
     def input_digest(self, sample):
-        return self.digests[sample]
+        return self.digests.get(sample, "")
 
 
 @pytest.fixture
@@ -297,6 +304,11 @@ def longer_read(package):
             {"of": lambda given: replace(given, digests=dict.fromkeys(SAMPLES, "0"))},
             "inputs",
             "its reads are not those of made-1",
+        ),
+        (
+            {"of": lambda given: replace(given, digests={})},
+            "workload",
+            "made-1: a draft, whose inputs have no digests in the repository",
         ),
         (
             {"of": lambda given: replace(given, workflows=frozenset())},

@@ -26,6 +26,7 @@ CALLS_OF = {  # the final ones by `filter`
     "hard": CALLS,
     "none": "results/genotype_gvcfs/{callset}.vcf.gz",
     "vets": "results/score_variant_annotations/{callset}.vcf.gz",
+    "vqsr": "results/apply_variant_recalibration/{callset}.vcf.gz",
 }
 GATHER = "gather"  # the shard of the job that joins the shards
 

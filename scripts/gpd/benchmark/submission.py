@@ -134,6 +134,8 @@ def _is_accepted(session: Session) -> Iterator[str]:
     name = session.workload.name
     if name not in ACCEPTED.values():
         yield f"{name}: no results of it are accepted, but those of {listed(list(ACCEPTED.values()))}"
+    elif session.workload.is_draft:
+        yield f"{name}: a draft, whose inputs have no digests in the repository"
 
 
 def _as_package(session: Session) -> Iterator[str]:

@@ -61,6 +61,11 @@ class StandardWorkload:
     workflows: frozenset[tuple[str, str]]
 
     @property
+    def is_draft(self) -> bool:
+        """Whether its inputs were never made where digests were kept: figures are of one machine, and in no ranking."""
+        return not self.digests
+
+    @property
     def least(self) -> int:
         """The fewest samples that its pipeline takes: what compares conditions takes one of each."""
         return 2 if PIPELINES[self.settings.pipeline].conditions else 1
@@ -87,17 +92,10 @@ class StandardWorkload:
         """The files that runs of these samples read."""
         return [*self.settings.shared, *(path.format(sample) for sample in samples for path in ROLES.values())]
 
-    def find_digests(self, samples: tuple[str, ...]) -> None:
-        """Raise BenchmarkError where an input has no digest, as of a workload that was never made."""
-        if missing := [name for name in self.inputs(samples) if name not in self.digests]:
-            raise BenchmarkError(
-                f"{self.name}: {missing[0]}: its digest is missing in {self.folder / DIGESTS}, as it was never made: "
-                "no figure could be compared; resources/benchmark/digests.py makes digests"
-            )
-
     def input_digest(self, sample: str) -> str:
         """It stands for a sample's reads, however they are compressed. Raises BenchmarkError where it is missing."""
-        self.find_digests((sample,))
+        if missing := [path for role in ROLES.values() if (path := role.format(sample)) not in self.digests]:
+            raise BenchmarkError(f"{self.name}: {missing[0]}: its digest is missing in {self.folder / DIGESTS}")
         lines = [f"{role} {self.digests[path.format(sample)]}\n" for role, path in ROLES.items()]
         return hashlib.sha256("".join((f"{self.name} {sample}\n", *lines)).encode()).hexdigest()
 
@@ -120,6 +118,11 @@ def read(name: str) -> StandardWorkload:
         folder=folder,
         settings=settings,
         every_sample=tuple(row["name"] for row in read_table(folder / SAMPLES)),
-        digests={row["file"]: row["sha256"] for row in read_table(folder / DIGESTS)},
+        digests=read_digests(folder / DIGESTS),
         workflows=frozenset((row["workflow"], row["settings"]) for row in read_table(folder / WORKFLOWS)),
     )
+
+
+def read_digests(table: Path) -> dict[str, str]:
+    """SHA-256 of what each file holds, by its path."""
+    return {row["file"]: row["sha256"] for row in read_table(table)}

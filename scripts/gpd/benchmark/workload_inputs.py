@@ -8,11 +8,12 @@ import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from gpd.benchmark.workload import CALLED, CONFIG, BenchmarkError, StandardWorkload
+from gpd.benchmark.workload import CALLED, CONFIG, DIGESTS, BenchmarkError, StandardWorkload, read_digests
 from gpd.execution import interruption, workflow
+from gpd.files import write_text
 from gpd.lab.digests import CHUNK_BYTES
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import Changed
@@ -78,6 +79,19 @@ def verify(workload: StandardWorkload, samples: Sequence[str], folder: Path) -> 
         lines = [f"{folder / name}: not what {workload.name} has there" for name in other]
         remedy = f"remove {folder} and start again; if that makes the same, report it, for no figure would count"
         raise BenchmarkError("\n".join([*lines, remedy]))
+
+
+def drafted(workload: StandardWorkload, samples: Sequence[str], folder: Path) -> StandardWorkload:
+    """A draft with digests: those of what was first made here, in digests.tsv beside it."""
+    noted = folder / DIGESTS
+    if not noted.exists():
+        write_text(noted, digest_table(contents(folder, workload.inputs(tuple(samples)))))
+    return replace(workload, digests=read_digests(noted))
+
+
+def digest_table(digests: Mapping[str, str]) -> str:
+    """The text of digests.tsv."""
+    return "".join(f"{file}\t{digest}\n" for file, digest in {"file": "sha256", **digests}.items())
 
 
 def contents(folder: Path, files: Iterable[str]) -> dict[str, str]:

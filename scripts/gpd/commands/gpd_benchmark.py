@@ -101,13 +101,13 @@ def run(kind: str, directory: Path, session: int, console: Console) -> int:
 
     given = workload.read(workload.CURRENT[kind])
     cores = launcher.usable_cores(smt=False)
-    given.find_digests(given.samples(cores))
     folder = directory.absolute() / given.name
     folder.mkdir(parents=True, exist_ok=True)
     numbers = listed([str(n) for n in given.concurrent(cores)])
     print_lines(console, [f"{given.name}: N = {numbers} on {counted(cores, 'core')}, {given.settings.takes}"])
+    print_lines(console, drafts(given))
     print_lines(console, disturbing(circumstances.of_machine(this_host.look({"work": folder}))))
-    make_inputs(given, cores, folder, console)
+    given = make_inputs(given, cores, folder, console)
     plan = make_plan(given, cores, folder, session)
     study = plan.study.folder
     if StudyState(plan).left:
@@ -117,12 +117,21 @@ def run(kind: str, directory: Path, session: int, console: Console) -> int:
     return code
 
 
+def drafts(given: "StandardWorkload") -> list[str]:
+    """What is to be known of a workload whose inputs are not fixed."""
+    line = f"{given.name} is a draft: the repository has no digests of its inputs; the registry takes no result of it"
+    return [line] if given.is_draft else []
+
+
 def disturbing(lines: Iterable[str]) -> list[str]:
     return [f"this disturbs a measurement: {line}" for line in lines]
 
 
-def make_inputs(given: "StandardWorkload", cores: int, folder: Path, console: Console) -> None:
-    """Simulate the inputs that are missing, and hold all of them against their digests."""
+def make_inputs(given: "StandardWorkload", cores: int, folder: Path, console: Console) -> "StandardWorkload":
+    """Simulate the inputs that are missing, hold all of them against their digests, and return the workload with these.
+
+    Those of a draft are of what was first made here.
+    """
     from gpd.benchmark import workload_inputs
     from gpd.commands import run_display
     from gpd.execution import interruption, run_lock
@@ -136,7 +145,9 @@ def make_inputs(given: "StandardWorkload", cores: int, folder: Path, console: Co
             with run_display.progress(console) as display:
                 workload_inputs.make(given, samples, place, cores, lambda _, state: display.changed(state))
             print_lines(console, [f"{given.name}: holding the inputs against their digests"])
-            workload_inputs.verify(given, samples, place)
+            fixed = workload_inputs.drafted(given, samples, place) if given.is_draft else given
+            workload_inputs.verify(fixed, samples, place)
+            return fixed
     except Interrupted as interrupted:
         raise Interrupted(interrupted.signum, ["the inputs"], GO_ON) from interrupted
 
@@ -156,7 +167,7 @@ def make_plan(given: "StandardWorkload", cores: int, folder: Path, session: int)
 
 def conclude(given: "StandardWorkload", study: Path, file: Path, console: Console) -> None:
     """Package a session, say what disturbed it, and last its figure in a line."""
-    from gpd.benchmark import circumstances, result
+    from gpd.benchmark import circumstances, result, workload
     from gpd.packages import pack
     from gpd.records.calibration import read_calibrations
     from gpd.tables import collect
@@ -168,6 +179,7 @@ def conclude(given: "StandardWorkload", study: Path, file: Path, console: Consol
     of_machine = dict.fromkeys(line for host in hosts for line in circumstances.lasting(host))
     of_session = circumstances.of_session(read_calibrations(study))
     print_lines(console, disturbing([*of_machine, *of_session]))
+    print_lines(console, drafts(workload.read(given.name)))
     print_lines(console, [f"package: {file}"])
     found = result.of_tables(tables)
     say(found.line(given.name) if found else f"{given.name}: no sample succeeded")
