@@ -1,5 +1,6 @@
 """Studies of the lab that a bench runs in turns with other ways to take the same samples through a pipeline."""
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,9 +32,9 @@ class Scripted:
     folder: Path
 
     @classmethod
-    def of(cls, script: Path, *words: object, folder: Path) -> "Scripted":
-        """Run a bash script with these words, and remove the alignments that it made in the folder."""
-        wall_s, cpu_s, _ = timed(["bash", script, *map(str, words)])
+    def of(cls, script: Path, *words: object, folder: Path, **variables: str) -> "Scripted":
+        """Run a bash script with these words and variables, and remove the alignments that it made in the folder."""
+        wall_s, cpu_s, _ = timed(["bash", script, *map(str, words)], env=os.environ | variables)
         remove_alignments(folder)
         return cls(wall_s, cpu_s, folder)
 
