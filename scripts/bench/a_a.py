@@ -4,8 +4,8 @@
 
 Labels are drawn at random over the repeats of a configuration, and the interval of the ratio is that of `gpd compare`:
 of two halves of a study's repeats, and, where two studies are given, of repeats in pairs. Of 95% intervals one in
-twenty misses 1 where repeats are independent; more say that something drifts. Without studies, repeats are made up:
-then it shows how many the intervals themselves miss.
+twenty misses 1 where repeats are independent; more say that something drifts. Made-up repeats show how many the
+intervals themselves miss.
 """
 
 import random
@@ -77,17 +77,15 @@ def _measured(what: str, *ratios: Iterable[Estimate], most: float | None = None)
 
 def main() -> int:
     parser = measurements.parser(__doc__)
-    parser.add_argument("studies", nargs="*", type=Path, help="folders or packages; none: made-up ones")
+    parser.add_argument("studies", nargs="*", type=Path, help="folders or packages, beside those that are made up")
     arguments = parser.parse_args()
     draw = random.Random(arguments.seed)
-    if not arguments.studies:
-        found = made_up(SMALLEST if arguments.smallest else MADE_UP, draw)
-        return measurements.finish(arguments, measurements.show(found, arguments.smallest))
+    found = list(made_up(SMALLEST if arguments.smallest else MADE_UP, draw))
     with studies() as folder:
-        found = list(of_studies([repeats_of(folder(path)) for path in arguments.studies], draw))
-    if not found:
+        measured = list(of_studies([repeats_of(folder(path)) for path in arguments.studies], draw))
+    if arguments.studies and not measured:
         sys.exit("no configuration has repeats enough: four in a study, or two in each of two")
-    return measurements.finish(arguments, measurements.show(found))
+    return measurements.finish(arguments, measurements.show([*found, *measured], arguments.smallest))
 
 
 if __name__ == "__main__":

@@ -15,10 +15,22 @@ from gpd.records.calibration import MOST_DRIFT
 from gpd.records.host import Host
 from gpd.reports import grids
 from gpd.statistics.estimates import Estimate
-from gpd.text.formats import number
+from gpd.text.formats import counted, number
 from gpd.text.grid import Grid
 
-HEADS = ("machine", "samples/day", "±", "N", "CPU", "cores", "memory, GiB", "cloud type", "alone, s", "per core")
+HEADS = (
+    "machine",
+    "samples/day",
+    "from",
+    "to",
+    "N",
+    "CPU",
+    "cores",
+    "memory, GiB",
+    "cloud type",
+    "alone, s",
+    "per core",
+)
 HEADS += ("per watt", "kJ/sample", "per currency and hour", "CPU s/Gb", "verified", "noise", "commit")
 BAR_PX, AFTER_PX, LINE_PX = 300, 80, 40  # of a telephone's width; a name stands above its bar
 MACHINES = "```{toctree}\n:hidden:\n:glob:\n\nregistry/*\n```"
@@ -39,11 +51,15 @@ RULES = {
 
 @dataclass(frozen=True)
 class RegistryMachine:
-    """An entry with what follows from its sessions; its figure is that of the first."""
+    """An entry with what its sessions came to; N is the best of the first."""
 
     listed: Listed
     sessions: tuple[Session, ...]
-    result: Result
+    results: tuple[Result, ...]
+
+    @property
+    def result(self) -> Result:
+        return self.results[0]
 
     @property
     def entry(self) -> registry.RegistryEntry:
@@ -58,9 +74,17 @@ class RegistryMachine:
     def workload(self) -> str:
         return self.sessions[0].study.name
 
-    @property
+    @cached_property
     def daily(self) -> Estimate:
-        return self.result.best.genomes_per_day
+        return result.of_sessions([one.best.genomes_per_day for one in self.results])
+
+    @property
+    def alone_s(self) -> Estimate:
+        return result.of_sessions([one.fewest.makespan_s for one in self.results])
+
+    @property
+    def cpu_s_per_gigabase(self) -> Estimate:
+        return result.of_sessions([one.best.cpu_s_per_gigabase for one in self.results])
 
     @cached_property
     def host(self) -> Host:
@@ -83,8 +107,8 @@ def pages() -> dict[str, str]:
 
 def _read(listed: Listed) -> RegistryMachine | None:
     sessions = tuple(map(Session.read, listed.packages))
-    found = result.of_tables(sessions[0].found.tables) if sessions else None
-    return RegistryMachine(listed, sessions, found) if found else None
+    found = [one for session in sessions if (one := result.of_tables(session.found.tables))]
+    return RegistryMachine(listed, sessions, tuple(found)) if found else None
 
 
 # ---- all machines --------------------------------------------------------------------------------------------
@@ -106,6 +130,7 @@ def _overview(machines: Sequence[RegistryMachine]) -> str:
         "Machines measured with the standard workloads of [`gpd benchmark`](../how-to/benchmark-a-machine.md). Click "
         "on a head to sort. Figures of two workloads, of two versions of one, or of the two divisions are never ranked "
         "together.",
+        "`samples/day` is the mean of a machine's sessions, `from` and `to` are the outer ends of their 95% intervals. "
         "`alone` is a run of one sample, or of two where samples are compared. `per watt` is by what was measured at "
         "the wall, `kJ/sample` by the machine's own counters of processors and memory.",
         *(nothing or [MACHINES]),
@@ -127,7 +152,6 @@ def _table(machines: Sequence[RegistryMachine], every: Sequence[RegistryMachine]
 def _row(machine: RegistryMachine, every: Sequence[RegistryMachine]) -> Iterator[str]:
     entry, best, host = machine.entry, machine.result.best, machine.host
     daily = machine.daily.value or 0.0
-    fewest = machine.result.fewest
     commits = {record.settings.workflow_commit for record in machine.sessions[0].records}
     state = "" if machine.stands else f" ({entry.status}: {entry.note})"
     yield f'<a href="registry/{machine.listed.name}.html">{html.escape(entry.machine)}</a>{html.escape(state)}'
@@ -135,18 +159,19 @@ def _row(machine: RegistryMachine, every: Sequence[RegistryMachine]) -> Iterator
         html.escape,
         (
             number(daily),
-            number(machine.daily.half_width),
+            number(machine.daily.low),
+            number(machine.daily.high),
             str(best.n),
             machine.cpu,
             str(machine.result.cores),
             number(None if host.memory_mib is None else host.memory_mib / 1024),
             entry.cloud.type if entry.cloud else "",
-            number(fewest.makespan_s.value),
+            number(machine.alone_s.value),
             number(daily / machine.result.cores),
             number(daily / entry.watts if entry.watts else None),
             number(machine.result.energy_j / 1000 if machine.result.energy_j else None),
             f"{number(daily / entry.cloud.price_per_hour)} {entry.cloud.currency}" if entry.cloud else "",
-            number(best.cpu_s_per_gigabase.value),
+            number(machine.cpu_s_per_gigabase.value),
             "yes" if _agreeing(machine, every) else UNVERIFIED,
             "yes" if machine.noise else "",
             ", ".join(sorted(commit[:7] for commit in commits if commit)),
@@ -173,15 +198,16 @@ def _overlap(one: Estimate, other: Estimate) -> bool:
 
 
 def _chart(machines: Sequence[RegistryMachine]) -> str:
-    """Bars of samples a day with the 95% interval of each; nothing where none stands."""
+    """Bars of samples a day with the ends of sessions' intervals; empty where no machine stands."""
     if not machines:
         return ""
     most = max((one.daily.high or one.daily.value or 0.0) for one in machines)
     lines = [_bar(at, one, most) for at, one in enumerate(machines)]
     width, height = BAR_PX + AFTER_PX, LINE_PX * len(machines)
+    label = "Samples a day by machine, with the ends of the intervals of its sessions"
     return (
-        f'<svg class="registry" viewBox="0 0 {width} {height}" role="img" aria-label="Samples a day by machine, with '
-        '95% intervals" font-family="sans-serif" font-size="12">\n' + "\n".join(lines) + "\n</svg>"
+        f'<svg class="registry" viewBox="0 0 {width} {height}" role="img" aria-label="{label}" '
+        'font-family="sans-serif" font-size="12">\n' + "\n".join(lines) + "\n</svg>"
     )
 
 
@@ -235,7 +261,11 @@ def _published() -> str:
 
 def _own_page(machine: RegistryMachine) -> str:
     entry = machine.entry
+    daily = machine.daily
+    ends = "" if daily.low is None else f" ({number(daily.low)} to {number(daily.high)})"
     facts = {
+        machine.workload: f"{number(daily.value)}{ends} samples a day at N = {machine.result.best.n}: "
+        f"{counted(daily.n, 'session')}",
         "CPU": machine.host.cpu_model or "",
         "cores": str(machine.result.cores),
         "memory": f"{number((machine.host.memory_mib or 0) / 1024)} GiB",
@@ -254,7 +284,7 @@ def _own_page(machine: RegistryMachine) -> str:
     return page(
         entry.machine,
         f"resources/registry/{machine.listed.name}",
-        f"An entry of the [registry](../registry.md). {machine.result.line(machine.workload)}.",
+        "An entry of the [registry](../registry.md).",
         table(("", ""), [(name, text) for name, text in facts.items() if text]),
         *noise,
         *(part for session in machine.sessions for part in _session(session)),
@@ -265,7 +295,9 @@ def _session(session: Session) -> Iterator[str]:
     tables = session.found.tables
     start = min(record.start for record in session.records)
     yield f"## {session.name.replace('-', ' ').capitalize()}"
+    found = result.of_tables(tables)
     yield f"Begun {start:%Y-%m-%d %H:%M} UTC."
+    yield f"```\n{found.line(session.study.name)}\n```" if found else "No sample succeeded."
     for key in dict.fromkeys(row.curve_key for row in tables.configurations):
         yield _markdown(grids.configurations_grid(key, tables.configurations))
         yield from map(_markdown, grids.step_grids(key, ELAPSED, tables.summary, tables.configurations))

@@ -204,6 +204,13 @@ def test_energy_is_told_where_every_run_that_counts_has_it(tables):
     assert result.of_tables(replace(tables, records=without)).energy_j is None
 
 
+def test_sessions_are_told_by_their_mean_and_the_outer_ends_of_their_intervals():
+    found = result.of_sessions([Estimate(100.0, 95.0, 105.0, 5), Estimate(120.0, 112.0, 128.0, 5)])
+    assert found == Estimate(110.0, 95.0, 128.0, 2)
+    assert result.of_sessions([Estimate(100.0), Estimate(120.0, 112.0, 128.0, 5)]) == Estimate(110.0, n=2)
+    assert result.of_sessions([Estimate(), Estimate(120.0, 112.0, 128.0, 5)]).value is None
+
+
 # ---- the registry ------------------------------------------------------------------------------------------
 
 

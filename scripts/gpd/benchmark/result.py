@@ -1,5 +1,6 @@
 """What a benchmark came to: its figure at the best N, one sample alone, and a line of both. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
@@ -45,6 +46,18 @@ def of_tables(tables: Tables) -> Result | None:
         return None
     cores = max((run.cores for run in tables.runs if run.counted), default=0)
     return Result(rows[best], rows[min(rows)], cores, _energy_of_a_sample(tables, best))
+
+
+def of_sessions(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of sessions, from the lowest end of their intervals to the highest.
+
+    A session's own interval is of its repeats, and says nothing of another day; two sessions are too few for a spread.
+    """
+    values, lows, highs = ([getattr(one, name) for one in estimates] for name in ("value", "low", "high"))
+    known = None not in values
+    has_ends = known and None not in (*lows, *highs)
+    low, high = (min(lows), max(highs)) if has_ends else (None, None)
+    return Estimate(mean(values) if known else None, low, high, n=len(values))
 
 
 def _energy_of_a_sample(tables: Tables, n: int) -> float | None:
