@@ -384,7 +384,9 @@ def test_names_of_the_registry_stand_for_packages(tmp_path):
         (tmp_path / name / "session-1.gpd.tar.gz").touch()
         (tmp_path / name / "session-2.gpd.tar.gz").touch()
     assert registry.resolved("registry", tmp_path) == [str(tmp_path / "one/session-1.gpd.tar.gz")]
-    assert registry.resolved("registry:two", tmp_path) == [str(tmp_path / "two/session-1.gpd.tar.gz")]
+    (two,) = registry.resolved("registry:two", tmp_path)
+    assert two == str(tmp_path / "two/session-1.gpd.tar.gz")
+    assert registry.label(two, tmp_path) == "registry:two" and registry.label("runs/study", tmp_path) == ""
     with pytest.raises(registry.RegistryError, match="registry:three: the registry has one, two"):
         registry.resolved("registry:three", tmp_path)
 

@@ -1090,6 +1090,14 @@ def test_a_processor_without_a_sku_is_what_it_calls_itself(tmp_path, compare):
     ]
 
 
+def test_a_side_may_have_a_name_in_place_of_its_study_s(study):
+    folder, other = (str(study(name, *A)) for name in ("A", "B"))
+    assert [side.name for side in read_sides([folder, other], labels={folder: "registry:mine"})] == [
+        "registry:mine",
+        "B",
+    ]
+
+
 def test_tables_are_as_wide_as_they_may_be(study):
     """What does not fit goes on in another table, beside the first side again; one side more is always shown."""
     sides = [str(study(name, *A)) for name in ("A", "B", "C", "D")]

@@ -103,3 +103,9 @@ def resolved(name: str, folder: Path = FOLDER) -> list[str]:
     if not chosen:
         raise RegistryError(f"{name}: the registry has no entry yet")
     return [str(one.packages[0]) for one in chosen]
+
+
+def label(package: str, folder: Path = FOLDER) -> str:
+    """The name of a package of the registry in commands; empty for any other path."""
+    path = Path(package)
+    return f"{REGISTRY}:{path.parent.name}" if path.parent.parent == folder else ""

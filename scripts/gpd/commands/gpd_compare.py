@@ -56,7 +56,7 @@ def run(
 
     0: compared; 1: not comparable, and why. Raises GpdError for an argument that is no study, or has nothing in it.
     """
-    from gpd.benchmark.registry import resolved
+    from gpd.benchmark.registry import label, resolved
     from gpd.commands import compare_display
     from gpd.comparison.comparability import ALLOWABLE, grouped
     from gpd.comparison.compare import CompareError, compare
@@ -69,7 +69,7 @@ def run(
     names = [side for name in names for side in resolved(name)]
     try:
         with studies() as folder:
-            compared = compare(read_sides(names, folder), allow)
+            compared = compare(read_sides(names, folder, {name: label(name) for name in names}), allow)
     except CompareError as error:
         return _refuse(str(error).splitlines())
     if page is not None and not compared.refused:

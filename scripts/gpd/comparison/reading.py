@@ -1,9 +1,10 @@
 """Which sides a comparison has: studies, parts of them and published results, by the names that users give them."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import get_args
 
 from gpd.comparison.comparability import counted_records
@@ -41,13 +42,16 @@ class _StudyArgument:
         return set(self.parts) <= {key.mode, key.binding}
 
 
-def read_sides(names: Sequence[str], folder: Callable[[Path], Path] = Path) -> list[Side]:
+def read_sides(
+    names: Sequence[str], folder: Callable[[Path], Path] = Path, labels: Mapping[str, str] = MappingProxyType({})
+) -> list[Side]:
     """Read what is to be compared, in order. Raises SideError, and as collect() does.
 
     A study that is the only one is compared within itself: each of its modes and bindings is a side. `folder` gives
-    that of a study, which may be somewhere else than in the path that was named: in a package.
+    that of a study, which may be somewhere else than in the path that was named: in a package. `labels` has the names
+    of sides in place of their own.
     """
-    studies = _study_arguments([name for name in names if not _is_published(name)], folder)
+    studies = _study_arguments([name for name in names if not _is_published(name)], folder, labels)
     sides: list[Side] = []
     for name in names:
         if _is_published(name):
@@ -58,7 +62,9 @@ def read_sides(names: Sequence[str], folder: Callable[[Path], Path] = Path) -> l
     return sides
 
 
-def _study_arguments(names: Sequence[str], folder: Callable[[Path], Path]) -> dict[str, _StudyArgument]:
+def _study_arguments(
+    names: Sequence[str], folder: Callable[[Path], Path], labels: Mapping[str, str]
+) -> dict[str, _StudyArgument]:
     """Return the studies that are named; those of one name are told apart by their paths."""
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise SideError(f"{', '.join(twice)}: named twice")
@@ -68,7 +74,8 @@ def _study_arguments(names: Sequence[str], folder: Callable[[Path], Path]) -> di
     found = {}
     for name, (path, parts) in split.items():
         own = folders[path.resolve()]
-        found[name] = _StudyArgument(path, own, own.name if same_name[own.name] == 1 else str(path), parts)
+        label = labels.get(name) or (own.name if same_name[own.name] == 1 else str(path))
+        found[name] = _StudyArgument(path, own, label, parts)
     return found
 
 
