@@ -32,7 +32,7 @@ def test_a_plan_asks_no_program_leaves_no_file_and_says_nothing_of_the_machine(
     cohort: Cohort, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path_factory.mktemp("bin")
-    for name in ("scontrol", "sinfo", "du", "df", "samtools", "java"):
+    for name in ("scontrol", "sinfo", "sacct", "squeue", "du", "df", "samtools", "java"):
         (folder / name).write_text(f"#!/bin/sh\necho {name} $* >> '{cohort.folder}/called'\nexit 1\n")
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
