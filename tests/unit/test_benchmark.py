@@ -115,6 +115,13 @@ def test_inputs_of_a_draft_are_held_against_those_that_were_first_made(made):
         workload_inputs.verify(again, ("A",), made.folder)
 
 
+def test_a_damaged_input_of_a_draft_is_refused(made):
+    (made.folder / "reads/A_R1.fastq.gz").write_bytes(gzip.compress(b"reads/A_R1.fastq.gz")[:-9])
+    draft = workload_inputs.drafted(replace(made, digests={}), ("A",), made.folder)
+    with pytest.raises(BenchmarkError, match=r"A_R1.fastq.gz: not what made-1 has there"):
+        workload_inputs.verify(draft, ("A",), made.folder)
+
+
 def test_a_disk_without_room_is_said_before_anything_is_made(made):
     workload_inputs.find_room(made, 1, made.folder)
     with pytest.raises(BenchmarkError, match="takes about 1,000,000 GiB, and "):

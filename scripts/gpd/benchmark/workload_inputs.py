@@ -75,7 +75,7 @@ def verify(workload: StandardWorkload, samples: Sequence[str], folder: Path) -> 
     """Hold each input against its digest. Raises BenchmarkError, a line for each that differs."""
     files = workload.inputs(tuple(samples))
     found = contents(folder, files)
-    if other := [name for name in files if found[name] != workload.digests.get(name)]:
+    if other := [name for name in files if not found[name] or found[name] != workload.digests.get(name)]:
         lines = [f"{folder / name}: not what {workload.name} has there" for name in other]
         remedy = f"remove {folder} and start again; if that makes the same, report it, for no figure would count"
         raise BenchmarkError("\n".join([*lines, remedy]))
