@@ -96,7 +96,7 @@ REHEARSAL ?= rehearsal-run
 
 # a job for each chromosome and each sample's reads of one: a run that was cut off goes on where it was
 rehearsal-data: installed ## simulate a genome of human size and three samples of it (SCALE=0.001: all contigs, short)
-	@snakemake --snakefile resources/simulation/Snakefile --directory $(REHEARSAL) --cores all \
+	@snakemake --snakefile resources/simulation/Snakefile --directory $(REHEARSAL) --workflow-profile none --cores all \
 		--config design=$(CURDIR)/resources/rehearsal scale=$(SCALE)
 	@cp resources/rehearsal/config.yaml $(REHEARSAL)
 

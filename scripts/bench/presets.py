@@ -56,6 +56,7 @@ CONFIGURATIONS = {
     f"{BEST_PRACTICES}, filter: none": CalledConfiguration(BEST_PRACTICES, SINGLE | {"filter": "none"}, BEST_PRACTICES),
     f"{BEST_PRACTICES}, filter: vets": CalledConfiguration(BEST_PRACTICES, SINGLE | {"filter": "vets"}, BEST_PRACTICES),
     VIA_JOINT: CalledConfiguration(BEST_PRACTICES, JOINT, BEST_PRACTICES),
+    f"{VIA_JOINT}, filter: vets": CalledConfiguration(BEST_PRACTICES, JOINT | {"filter": "vets"}, VIA_JOINT),
     f"{VIA_JOINT}, filter: vqsr": CalledConfiguration(BEST_PRACTICES, JOINT | {"filter": "vqsr"}, VIA_JOINT),
     f"{BEST_PRACTICES}, gvcf: false": CalledConfiguration(BEST_PRACTICES, SINGLE | {"gvcf": False}),
     f"{DRAGEN}, gvcf: false": CalledConfiguration(DRAGEN, SINGLE | {"gvcf": False}),

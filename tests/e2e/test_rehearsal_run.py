@@ -28,9 +28,13 @@ def lines_of(*command):
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout.splitlines()
 
 
+def make(folder, *words):
+    subprocess.run(["make", "-C", ROOT, *words, f"REHEARSAL={folder}", f"SCALE={SCALE}"], check=True)
+
+
 def stage(folder, target, *made):
     """A stage of the Makefile, on data that are there, leaves what it is for."""
-    subprocess.run(["make", "-C", ROOT, "-o", "rehearsal-data", target, f"REHEARSAL={folder}"], check=True)
+    make(folder, "-o", "rehearsal-data", target)
     assert [path for path in made if not (folder / path).exists()] == []
 
 
@@ -39,11 +43,7 @@ def folder(tmp_path_factory):
     """Where the sample with a chromosome of 30x has been called, alone."""
     folder = tmp_path_factory.mktemp("rehearsal")
     resources = ROOT / "resources/rehearsal"
-    reads = [f"reads/{SAMPLE}_R{mate}.fastq.gz" for mate in (1, 2)]
-    made = (*reads, "genome.fa", "known_sites.vcf.gz", "common_sites.vcf.gz", f"truth/{SAMPLE}.vcf.gz", "units.tsv")
-    simulator = ("--snakefile", ROOT / "resources/simulation/Snakefile")
-    simulator += ("--config", f"design={resources}", f"scale={SCALE}")
-    run("snakemake", *simulator, "--cores", "2", "--directory", folder, "--", *made)
+    make(folder, "rehearsal-data")
     units = folder / "units.tsv"
     units.write_text("".join(line for line in units.open() if line.startswith(("sample_name", SAMPLE))))
     samples = folder / "samples.tsv"
