@@ -119,6 +119,17 @@ def test_each_walker_has_its_own_border_and_shards_have_their_share(single):
     assert {rule for rule, number in from_shards.items() if number > 1} == {"base_recalibration", "haplotype_caller"}
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize(("megabases", "compiler"), [(5, C1), (20, C2)])
+def test_a_long_walk_over_bases_without_reads_is_long_for_haplotype_caller_alone(single, megabases, compiler):
+    """As of a genome at 0.1x. GATK takes 1.2 CPU s a megabase with C1 there, 0.3 with C2."""
+    with (single.folder / "genome.fa").open("a") as genome:
+        genome.write(">chr9\n" + ("A" * 99 + "\n") * 10_000 * megabases)
+    chosen = {rule: text.split()[-1] for rule, (text,) in java_options(single).items()}
+    assert chosen.pop("haplotype_caller") == compiler
+    assert set(chosen.values()) == {C1}
+
+
 def test_every_border_says_what_it_rests_on_and_every_walker_of_the_rules_has_one():
     with (ROOT / "workflow/compilers.tsv").open() as file:
         rows = list(csv.DictReader(file, delimiter="\t"))

@@ -17,7 +17,7 @@ rule compose_str_table:
         mem_mb=4000,
         pinned_step="reference",
     params:
-        java=java("ComposeSTRTableFile"),
+        java=java("ComposeSTRTableFile", walked=genome_bytes),
     shell:
         """
         gatk --java-options "{params.java}" ComposeSTRTableFile -R {input.fasta:q} --tmp-dir "$TMPDIR" -O {output:q} &>{log:q}

@@ -5,9 +5,10 @@ JVM = load(source("scatter.py"))  # has the options of the two compilers
 
 
 def read_borders(path):
-    """By walker, from how many megabases on the second compiler takes less CPU time than the first one."""
+    """By walker: from how many megabases on the second compiler takes less CPU time, and as what part of one a bare one counts."""
     with open(path, encoding="utf-8", newline="") as file:
-        return {row["walker"]: float(row["megabases"]) for row in csv.DictReader(file, delimiter="\t")}
+        rows = csv.DictReader(file, delimiter="\t")
+        return {row["walker"]: (float(row["megabases"]), float(row["bare"])) for row in rows}
 
 
 BORDERS = read_borders(workflow.source_path("../../compilers.tsv"))
@@ -19,20 +20,25 @@ def share_of_guessed():
     return runtimes.share_of_guessed(Path(next(iter(units[samples[0]].values()))["fq1"]))
 
 
-def megabases(wildcards):
-    """About how many megabases of one genome at its usual depth (USUAL_DEPTH) a job walks over."""
-    return gigabases_of(wildcards) * share_of_guessed() * 1000 / USUAL_DEPTH
+def of_border(walker, wildcards, walked=called_bases):
+    """How long a job's walk is, as a multiple of the walker's border, in megabases of one genome at its usual depth (USUAL_DEPTH).
+
+    Where there are few reads, as of a genome at 0.1x or beside an exome, the walk over the bases without any counts in part.
+    """
+    border, bare = BORDERS[walker]
+    megabases = gigabases_of(wildcards) * share_of_guessed() * 1000 / USUAL_DEPTH
+    return (megabases + (bare and bare * walked() / 1e6)) / border
 
 
-def java(walker, heap_fifths=4):
-    """A parameter: the options of a walker's JVM, with one compiler.
+def java(walker, heap_fifths=4, walked=called_bases):
+    """A parameter: the options of a walker's JVM, with one compiler. `walked`: over how many bases it goes.
 
     The first compiler's code is profiled, where there are both, to be compiled again: short walks end with it alone, and longer
     ones do better with the second compiler alone.
     """
 
     def options(wildcards, threads, resources):
-        compiler = JVM.FIRST_ALONE if megabases(wildcards) < BORDERS[walker] else JVM.SECOND_ALONE
+        compiler = JVM.FIRST_ALONE if of_border(walker, wildcards, walked) < 1 else JVM.SECOND_ALONE
         return f"{memory_options(threads, resources, heap_fifths)} {compiler}"
 
     return options
@@ -47,7 +53,7 @@ def memory_options(threads, resources, heap_fifths=4):
 def short_from(walker, wildcards):
     """scatter.py's argument: from how many shards on a walk over each is short. GATK 3 takes the compilers as they come."""
     own_compiler = walker and config["gatk"] == "gatk4"
-    return f"--short-from {megabases(wildcards) / BORDERS[walker]:.1f}" if own_compiler else ""
+    return f"--short-from {of_border(walker, wildcards):.1f}" if own_compiler else ""
 
 
 USUAL_CALLING_MB, LEAST_CALLING_MB = 6000, 3500  # heaps of 4.8 and 2.8 GB
