@@ -12,7 +12,7 @@ are left out. In the simulated reads polymerases slip in short tandem repeats, i
 give false SNPs. The last table has the filters of `gatk-best-practices`, of samples called alone: the alleles that each
 took, and those of them that no other filter took.
 
-On 2 cores it takes some 15 minutes, and 40 more for `repeats_large`.
+On 2 cores it takes some 5 to 15 minutes, and up to 40 more for `repeats_large`.
 """
 
 import re
