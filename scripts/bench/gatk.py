@@ -1,4 +1,4 @@
-"""Measure where the CPU time of recalibration, calling, genotyping and filters goes, and what their settings change.
+"""Measure where the CPU time of GATK's walkers over one sample goes, and what their settings change.
 
     python scripts/bench/gatk.py [--cohorts mb1 mb5] [--repeats 3] [--changes NAME ...] [--smallest]
 
@@ -43,12 +43,13 @@ GUARDS = {"snps": "vc.isSNP()", "indels": "!vc.isSNP()"}
 RECALIBRATION_HEAP, CALLING_HEAP = "-Xmx3200m", "-Xmx4800m"  # four fifths of what the rules ask for
 SERIAL, SECOND_ALONE = "-XX:+UseSerialGC", "-XX:-TieredCompilation"
 USUAL = f"{SERIAL} {SECOND_ALONE}"
+BLOCKS = ("--floor-blocks", *(word for band in (20, 30, 40) for word in ("-GQB", str(band))))
 BANDS = tuple(word for band in range(10, 100, 10) for word in ("-GQB", str(band)))
 ANNOTATIONS = ("StandardAnnotation", "StandardHCAnnotation", "AS_StandardAnnotation")
 ALLELE_SPECIFIC = tuple(word for group in ANNOTATIONS for word in ("-G", group))
 JDK = ("--use-jdk-inflater", "--use-jdk-deflater")
 AS_RUN, PROFILED = "as run", "profiled"
-RECORDING = "recording.jfr"  # in the folder that the walkers run in
+RECORDING, COMMON, OUTPUT = "recording.jfr", "common.vcf.gz", "output"  # in the folder that the walkers run in
 PARTS = {  # of HaplotypeCaller's thread: the method that a sample of each is in
     "assembly": "ReadThreadingAssembler.runLocalAssembly",
     "pair-HMM": "PairHMMLikelihoodCalculationEngine.computeReadLikelihoods",
@@ -86,7 +87,7 @@ class Walker:
 
 
 def walkers(folder: Path, contig: str) -> Iterator[Walker]:
-    """Reading alone, reading and writing, the two of recalibration, HaplotypeCaller, GenotypeGVCFs, filters."""
+    """Reading alone, reading and writing, then those of the workflow; some read what the one before wrote."""
     files = (MARKED, FINAL, TABLE, GVCF, VCF)
     marked, final, table, gvcf, vcf = (str(folder / path.format(sample="DEMO01")) for path in files)
     reference = ("-R", str(folder / "results/reference/genome.fa"))
@@ -121,6 +122,14 @@ def walkers(folder: Path, contig: str) -> Iterator[Walker]:
     yield Walker("GenotypeGVCFs", (*reference, "-V", gvcf), ".vcf.gz", CALLING_HEAP, compilers)
     filtering = (*reference, "-V", vcf, *hard_filters())
     yield Walker("VariantFiltration", filtering, ".vcf.gz", RECALIBRATION_HEAP, compilers)
+    yield Walker("ReblockGVCF", (*reference, "-V", gvcf, *BLOCKS), ".g.vcf.gz", RECALIBRATION_HEAP, compilers)
+    common = ("-V", COMMON, "-L", COMMON, "--maximum-population-allele-frequency", "1")
+    yield Walker("GetPileupSummaries", ("-I", final, *common), ".pileups", RECALIBRATION_HEAP, compilers)
+    contaminated = ("-I", f"{OUTPUT}.pileups")
+    yield Walker("CalculateContamination", contaminated, ".table", RECALIBRATION_HEAP, compilers)
+    yield Walker("ComposeSTRTableFile", reference, ".zip", RECALIBRATION_HEAP, compilers)
+    repeats = (*reference, "-I", marked, "--str-table-path", f"{OUTPUT}.zip")
+    yield Walker("CalibrateDragstrModel", repeats, ".txt", RECALIBRATION_HEAP, compilers)
 
 
 def hard_filters() -> list[str]:
@@ -148,8 +157,9 @@ def with_changes(every: Iterable[Walker], names: Collection[str] | None) -> Iter
 
 def measure(cohort: Simulated, folder: Path, repeats: int, changes: Collection[str] | None) -> Iterator[Measurement]:
     """Each walker as run and changed, in turns."""
-    run = Runner(cohort.write(folder / "pool", 1), ("DEMO01",), SETTINGS)
-    run.begin(folder / "run", BEFORE)
+    source = cohort.write(folder / "pool", 1)
+    cohorts.write_common_sites(source, folder / COMMON)
+    Runner(source, ("DEMO01",), SETTINGS).begin(folder / "run", BEFORE)
     for walker in with_changes(walkers(folder / "run", first_contig(folder / "run")), changes):
         yield from in_turns(f"{cohort.name}: {walker.name}", walker, folder, repeats)
 
@@ -160,7 +170,7 @@ def in_turns(what: str, walker: Walker, folder: Path, repeats: int) -> Iterator[
     sizes: dict[str, float] = {}
     for _ in range(repeats):
         for name in cpu_s:
-            output, log = folder / f"output{walker.output}", folder / "log"
+            output, log = folder / f"{OUTPUT}{walker.output}", folder / "log"
             taken = timed(walker.command(walker.changes.get(name, Change()), output), log=log, cwd=folder)[1]
             cpu_s[name].append(taken)
             for part, share in shares(name, log.read_text(), taken, folder / RECORDING):

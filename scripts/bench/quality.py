@@ -9,7 +9,6 @@ are lost in it. So the share of that is the share of a genome, extrapolated. Com
 On 2 cores 3 repeats take some 40 minutes. `--smallest` takes 100 kb.
 """
 
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -40,9 +39,8 @@ MOST = 0.03
 def runner(cohort: Simulated, folder: Path, seed: int) -> Runner:
     """What runs the cohort, with common sites: some of the known ones."""
     source = cohort.write(folder, seed)
-    sites, known = folder / "common.vcf", source.config["known_sites"][0]
-    apart = ["--window", "10kb", "--nsites-per-win", "1", "--nsites-per-win-mode", "1st"]
-    subprocess.run(["bcftools", "+prune", *apart, "--include", 'TYPE="snp"', "-o", sites, known], check=True)
+    sites = folder / "common.vcf.gz"
+    cohorts.write_common_sites(source, sites)
     return Runner(source, ("DEMO01",), SETTINGS | {"common_sites": str(sites)})
 
 

@@ -1,5 +1,6 @@
 """The cohorts of the benches: simulated ones, whose genome has contigs and gaps, regions of real samples; of RNA."""
 
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +66,37 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class RealExperiment:
+    """Samples of two conditions in the shared data: reads/{condition}_rep{n}_R{mate}.fastq.gz of so many replicates."""
+
+    name: str
+    title: str
+    conditions: tuple[str, str]
+    replicates: int
+    config: str
+
+    @property
+    def data(self) -> Path:
+        return SHARED / self.name
+
+    def write(self, folder: Path, seed: int) -> Source:
+        """As Simulated.write(), without a seed."""
+        folder.mkdir()
+        (folder / "data").symlink_to(self.data)
+        names = {f"{each}_rep{n}": each for each in self.conditions for n in range(1, self.replicates + 1)}
+        samples = [f"{name}\t{condition}" for name, condition in names.items()]
+        units = ["\t".join((name, "L1", *(f"data/reads/{name}_R{mate}.fastq.gz" for mate in (1, 2)))) for name in names]
+        (folder / SAMPLES).write_text("\n".join(["sample_name\tcondition", *samples]) + "\n")
+        (folder / UNITS).write_text("\n".join(["sample_name\tunit_name\tfq1\tfq2", *units]) + "\n")
+        config = {"samples": SAMPLES, "units": UNITS, **yaml.safe_load(self.config)}
+        (folder / CONFIG).write_text(yaml.safe_dump(config))
+        return read_pool("tuxedo", Pool(str(folder), CONFIG))
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.title}"
+
+
+@dataclass(frozen=True)
 class Real:
     """A region of NA12878 in the shared data; `config` is the YAML of its files below `data`."""
 
@@ -94,6 +126,14 @@ class Real:
         return f"{self.name}: {self.title}"
 
 
+def write_common_sites(source: Source, path: Path) -> None:
+    """SNPs of a simulated cohort's first known sites, 10 kb and more apart, for `common_sites`, with an index."""
+    apart = ["--window", "10kb", "--nsites-per-win", "1", "--nsites-per-win-mode", "1st"]
+    known = source.config["known_sites"][0]
+    subprocess.run(["bcftools", "+prune", *apart, "--include", 'TYPE="snp"', "-O", "z", "-o", path, known], check=True)
+    subprocess.run(["tabix", path], check=True)
+
+
 SMALL = Simulated("small", samples=4, length=1_000_000, coverage=20)
 LARGE = Simulated("large", samples=4, length=4_900_000, coverage=21)
 REPEATS = Simulated("repeats", samples=2, length=1_200_000, coverage=30, str_errors=True)
@@ -115,5 +155,17 @@ CHR22 = Real(
     reference: {fasta: data/chr22_40kb.fa.gz}
     known_sites: [data/known_sites/dbsnp_146.hg38.vcf.gz]
     known_indels: [data/known_sites/mills_and_1000G.indels.vcf.gz]
+    """,
+)
+YEAST = RealExperiment(
+    "rnaseq_yeast_chrI",
+    "S. cerevisiae, chr I, 3 replicates of wild type and of RAP1 depleted, 25,000 pairs each",
+    ("WT", "RAP1_IAA2H"),
+    3,
+    """
+    reference: {fasta: data/genome.fa.gz}
+    annotation: data/genes.gtf.gz
+    assembly: reference_only
+    strandedness: fr-firststrand
     """,
 )

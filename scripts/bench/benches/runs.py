@@ -1,4 +1,4 @@
-"""Runs of the germline workflow outside of a study: up to some files, and on from there with other settings."""
+"""Runs of the workflow outside of a study: up to some files, and on from there with other settings."""
 
 import argparse
 import os
@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches.cohorts import TINY, Experiment, Real, Simulated
+from benches.cohorts import TINY, Experiment, Real, RealExperiment, Simulated
 from benches.measurements import Measurement, finish, parser, show, show_machine
 from gpd.commands.gpd_run import choose_profile
 from gpd.execution import workflow
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import LEDGER
 from gpd.machines import launcher
-from gpd.pipelines import GERMLINE
+from gpd.pipelines import PIPELINES
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.tables.rows import span_s
 
@@ -93,7 +93,8 @@ class Runner:
         wall_s = time.perf_counter() - began
         if finished.exit_code:
             sys.exit("\n".join([*finished.output[-30:], f"{folder}: the workflow failed: its last lines are above"]))
-        attempts = [each for each in read_ledger(folder / LEDGER)[earlier:] if each.step in GERMLINE.steps]
+        steps = PIPELINES[self.source.config["pipeline"]].steps
+        attempts = [each for each in read_ledger(folder / LEDGER)[earlier:] if each.step in steps]
         return BenchRun(tuple(attempts), finished.cpu.below_s, wall_s)
 
 
@@ -110,7 +111,7 @@ def arguments_of(description: str, of_cohorts: Mapping[str, Simulated | Real]) -
 
 def run_bench(
     arguments: argparse.Namespace,
-    of_cohorts: Mapping[str, Simulated | Real | Experiment],
+    of_cohorts: Mapping[str, Simulated | Real | Experiment | RealExperiment],
     measure: Callable[[str, Path], Iterator[Measurement]],
     outputs: Mapping[str, Sequence[str]] | None = None,
     pipeline: str = "germline",
@@ -127,7 +128,7 @@ def run_bench(
     holds = True
     for name in arguments.cohorts:
         cohort = of_cohorts[name]
-        if isinstance(cohort, Real) and not cohort.data.is_dir():
+        if isinstance(cohort, Real | RealExperiment) and not cohort.data.is_dir():
             print(f"{cohort}: not here: ../shared/data/{name}", flush=True)
             continue
         print(cohort, flush=True)
