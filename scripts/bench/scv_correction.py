@@ -46,7 +46,7 @@ TABLES: dict[str, list[str]] = {}  # of the page: by cohort, the genes that are 
 
 
 @dataclass(frozen=True)
-class Gene:
+class TestedGene:
     """What Cuffdiff says of a gene that it tested; `name` lists the annotated genes that overlap it."""
 
     name: str
@@ -54,11 +54,11 @@ class Gene:
     significant: bool
 
 
-def tested(table: Path) -> dict[str, Gene]:
+def tested(table: Path) -> dict[str, TestedGene]:
     """The genes of gene_exp.diff that were tested, by Cuffdiff's own name of each."""
     with table.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file, delimiter="\t") if row["status"] == "OK"]
-    return {row["test_id"]: Gene(row["gene"], float(row["p_value"]), row["significant"] == "yes") for row in rows}
+    return {row["test_id"]: TestedGene(row["gene"], float(row["p_value"]), row["significant"] == "yes") for row in rows}
 
 
 def unchanged(truth: Path) -> frozenset[str]:
@@ -68,13 +68,13 @@ def unchanged(truth: Path) -> frozenset[str]:
         return frozenset(row["gene_id"].lower() for row in rows if float(row["fold_change"]) == 1)
 
 
-def below_level(genes: Mapping[str, Gene], same: frozenset[str]) -> float:
+def below_level(genes: Mapping[str, TestedGene], same: frozenset[str]) -> float:
     """Of the tested genes that were not changed, the share with a p-value below LEVEL."""
     below = [gene.p_value < LEVEL for gene in genes.values() if same.issuperset(gene.name.lower().split(","))]
     return statistics.mean(below)
 
 
-def only_one_way(genes: Mapping[str, Mapping[str, Gene]]) -> list[str]:
+def only_one_way(genes: Mapping[str, Mapping[str, TestedGene]]) -> list[str]:
     """A line for each gene that one way has significant and the other has not, with both p-values."""
     corrected, uncorrected = (genes[way] for way in WAYS)
     return [

@@ -120,6 +120,15 @@ def test_each_walker_has_its_own_border_and_shards_have_their_share(single):
 
 
 @pytest.mark.deep
+def test_contamination_is_estimated_of_few_sites_by_the_first_compiler_whatever_the_walk_over_reads(single):
+    """GATK takes 0.8 CPU s with C1 for 500 sites, and 1.7 with C2."""
+    single.config["common_sites"] = "known.vcf"
+    grown(single, 20)
+    compilers = [options.split()[-1] for options in java_options(single)["contamination"]]
+    assert sorted(compilers) == sorted([C1, C2])
+
+
+@pytest.mark.deep
 @pytest.mark.parametrize(("megabases", "compiler"), [(5, C1), (20, C2)])
 def test_a_long_walk_over_bases_without_reads_is_long_for_haplotype_caller_alone(single, megabases, compiler):
     """As of a genome at 0.1x. GATK takes 1.2 CPU s a megabase with C1 there, 0.3 with C2."""

@@ -98,6 +98,7 @@ rule contamination:
     params:
         **scripts("quality/genotypes.py"),
         java=java("GetPileupSummaries"),
+        estimating=java("CalculateContamination"),
         rarest=RAREST,
     shell:
         r"""
@@ -107,7 +108,7 @@ rule contamination:
                 --maximum-population-allele-frequency 1 --tmp-dir "$tmp" -O "$tmp/all.table"
             awk -F '\t' 'NF < 6 || $6 == "allele_frequency" || $6 <= {params.rarest}' "$tmp/all.table" \
                 >"$tmp/rare.table"
-            gatk --java-options "{params.java}" CalculateContamination -I "$tmp/rare.table" --tmp-dir "$tmp" \
+            gatk --java-options "{params.estimating}" CalculateContamination -I "$tmp/rare.table" --tmp-dir "$tmp" \
                 -O {output.table:q}
             {params.genotypes} pileups --sample {wildcards.sample:q} "$tmp/all.table" \
                 >{output.genotypes:q}
