@@ -566,8 +566,8 @@ def test_shards_that_heed_no_signal_are_killed_and_recorded(step):
     assert len(records) == count + 1
     assert {record["cause"] for record in records.values()} == {"killed"}
     assert records["gather"]["message"] == "SIGTERM to the launcher"
-    # a shard's launcher has a second and a half to record it by itself: on a busy machine that may be too short, or just
-    # long enough to see that the step's process has gone before it
+    # a shard's launcher has a second and a half to record it by itself: on a busy machine that may be too short, or
+    # just long enough to see that the step's process has gone before it
     messages = [record["message"] for shard, record in records.items() if shard != "gather"]
     gone = "the process that runs the parts of its job"
     assert all(each.startswith(("SIGTERM to the launcher", "the launcher was killed", gone)) for each in messages)
