@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 from benches import measurements
 from benches.measurements import Measurement
-from benches.runs import CALLS, Runner
+from benches.runs import CALLS, Runner, cpu_s
 
 from gpd.lab.pool import read_pool
 from gpd.lab.snakemake_process import LEDGER
@@ -78,13 +78,13 @@ def measure(folder: Path, sample: str, repeats: int, calls: str) -> Iterator[Mea
     for step in turns[0]["all"]:
         for mode, name in MODES.items():
             jobs = [turn[mode][step] for turn in turns]
-            yield Measurement(f"{step}, {name}: CPU seconds", tuple(job.cpu_s or 0 for job in jobs), decimals=1)
+            yield Measurement(f"{step}, {name}: CPU seconds", tuple(cpu_s(job) for job in jobs), decimals=1)
             yield Measurement(f"{step}, {name}: wall time, s", tuple(job.wall_s or 0 for job in jobs), decimals=1)
             peaks = tuple((job.peak_rss_mib or 0) / 1024 for job in jobs)
             yield Measurement(f"{step}, {name}: peak memory, GiB", peaks, decimals=2)
-        saved = tuple((turn["all"][step].cpu_s or 0) - (turn["auto"][step].cpu_s or 0) for turn in turns)
+        saved = tuple(cpu_s(turn["all"][step]) - cpu_s(turn["auto"][step]) for turn in turns)
         yield Measurement(f"{step}: CPU seconds saved", saved, decimals=1)
-    totals = {mode: [sum(job.cpu_s or 0 for job in turn[mode].values()) for turn in turns] for mode in MODES}
+    totals = {mode: [sum(cpu_s(job) for job in turn[mode].values()) for turn in turns] for mode in MODES}
     for mode, name in MODES.items():
         yield Measurement(f"these steps, {name}: CPU seconds", tuple(totals[mode]), decimals=0)
     saved = tuple(every - auto for every, auto in zip(totals["all"], totals["auto"], strict=True))

@@ -9,8 +9,8 @@ JVM's. Profiled, HaplotypeCaller's thread is sampled by Java's Flight Recorder: 
 what is in none of its parts is its start and the passing of reads between parts.
 
 On 2 cores `mb1` takes some 20 minutes and `mb5` 80; `mb40`, a chromosome's size, a day: `--changes` tries those that it
-names alone, with the walkers that have them. `--smallest` takes 20 kb. The borders in workflow/compilers.tsv lie where
-CPU seconds with the first compiler alone cross those with the second alone, as run, between two sizes.
+names alone, with the walkers that have them. `--smallest` takes 20 kb. The borders of workflow/compilers.tsv are the
+bench compilers' question.
 """
 
 import re
@@ -43,13 +43,12 @@ GUARDS = {"snps": "vc.isSNP()", "indels": "!vc.isSNP()"}
 RECALIBRATION_HEAP, CALLING_HEAP = "-Xmx3200m", "-Xmx4800m"  # four fifths of what the rules ask for
 SERIAL, SECOND_ALONE = "-XX:+UseSerialGC", "-XX:-TieredCompilation"
 USUAL = f"{SERIAL} {SECOND_ALONE}"
-BLOCKS = ("--floor-blocks", *(word for band in (20, 30, 40) for word in ("-GQB", str(band))))
 BANDS = tuple(word for band in range(10, 100, 10) for word in ("-GQB", str(band)))
 ANNOTATIONS = ("StandardAnnotation", "StandardHCAnnotation", "AS_StandardAnnotation")
 ALLELE_SPECIFIC = tuple(word for group in ANNOTATIONS for word in ("-G", group))
 JDK = ("--use-jdk-inflater", "--use-jdk-deflater")
 AS_RUN, PROFILED = "as run", "profiled"
-RECORDING, COMMON, OUTPUT = "recording.jfr", "common.vcf.gz", "output"  # in the folder that the walkers run in
+RECORDING, OUTPUT = "recording.jfr", "output"  # in the folder that the walkers run in
 PARTS = {  # of HaplotypeCaller's thread: the method that a sample of each is in
     "assembly": "ReadThreadingAssembler.runLocalAssembly",
     "pair-HMM": "PairHMMLikelihoodCalculationEngine.computeReadLikelihoods",
@@ -122,14 +121,6 @@ def walkers(folder: Path, contig: str) -> Iterator[Walker]:
     yield Walker("GenotypeGVCFs", (*reference, "-V", gvcf), ".vcf.gz", CALLING_HEAP, compilers)
     filtering = (*reference, "-V", vcf, *hard_filters())
     yield Walker("VariantFiltration", filtering, ".vcf.gz", RECALIBRATION_HEAP, compilers)
-    yield Walker("ReblockGVCF", (*reference, "-V", gvcf, *BLOCKS), ".g.vcf.gz", RECALIBRATION_HEAP, compilers)
-    common = ("-V", COMMON, "-L", COMMON, "--maximum-population-allele-frequency", "1")
-    yield Walker("GetPileupSummaries", ("-I", final, *common), ".pileups", RECALIBRATION_HEAP, compilers)
-    contaminated = ("-I", f"{OUTPUT}.pileups")
-    yield Walker("CalculateContamination", contaminated, ".table", RECALIBRATION_HEAP, compilers)
-    yield Walker("ComposeSTRTableFile", reference, ".zip", RECALIBRATION_HEAP, compilers)
-    repeats = (*reference, "-I", marked, "--str-table-path", f"{OUTPUT}.zip")
-    yield Walker("CalibrateDragstrModel", repeats, ".txt", RECALIBRATION_HEAP, compilers)
 
 
 def hard_filters() -> list[str]:
@@ -158,7 +149,6 @@ def with_changes(every: Iterable[Walker], names: Collection[str] | None) -> Iter
 def measure(cohort: Simulated, folder: Path, repeats: int, changes: Collection[str] | None) -> Iterator[Measurement]:
     """Each walker as run and changed, in turns."""
     source = cohort.write(folder / "pool", 1)
-    cohorts.write_common_sites(source, folder / COMMON)
     Runner(source, ("DEMO01",), SETTINGS).begin(folder / "run", BEFORE)
     for walker in with_changes(walkers(folder / "run", first_contig(folder / "run")), changes):
         yield from in_turns(f"{cohort.name}: {walker.name}", walker, folder, repeats)

@@ -24,19 +24,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-import yaml
 from benches import cohorts
 from benches.cohorts import Real, Simulated
 from benches.filtering import FilteredAlleles, taken
 from benches.measurements import Measurement
-from benches.runs import BenchRun, Runner, arguments_of, run_bench
+from benches.runs import BenchRun, Runner, arguments_of, cpu_s, run_bench
 from benches.truth import COUNTS, GENOME, Counts, held_against_truth, total, truth_of
 from scipy.stats import binomtest
 
-from gpd.lab.pool import Source, read_pool
+from gpd.lab.pool import Source
 from gpd.pipelines import GERMLINE
 from gpd.processes import output_of
-from gpd.records.study import Pool
 
 BEST_PRACTICES, DRAGEN = "gatk-best-practices", "dragen-gatk"
 SINGLE, JOINT = {"calling": "per_sample", "filter": "hard"}, {"calling": "joint", "filter": "hard"}
@@ -62,17 +60,6 @@ CONFIGURATIONS = {
     f"{DRAGEN}, gvcf: false": CalledConfiguration(DRAGEN, SINGLE | {"gvcf": False}),
     VIA_GVCFS: CalledConfiguration(DRAGEN, JOINT),
     f"{VIA_GVCFS}, no extra": CalledConfiguration(DRAGEN, JOINT | {"extra": {"genotype_gvcfs": ""}}, VIA_GVCFS),
-}
-# The sets of true variants for `filter: vets`, of those that the simulator writes; it names those for `filter: vqsr`.
-BOTH, TRAINING = {"training": True, "calibration": True}, {"training": True}
-VETS = {
-    "snps": {
-        "resources": {
-            "hapmap": {"vcf": "known/hapmap.vcf.gz", **BOTH},
-            "thousand_genomes": {"vcf": "known/thousand_genomes.vcf.gz", **TRAINING},
-        }
-    },
-    "indels": {"resources": {"mills": {"vcf": "known/mills.vcf.gz", **BOTH}}},
 }
 LEAST_BP = {"vets": 0, "vqsr": 1_000_000}  # of a simulated genome; real regions are too small for a model
 FILTERED = BEST_PRACTICES  # whose filters are looked at
@@ -116,7 +103,7 @@ def cpu_s_by_step(run: BenchRun) -> Mapping[str, float]:
     found: Counter[str] = Counter()
     for each in run.attempts:
         if each.step in AFTER:
-            found[each.step] += each.cpu_s or 0
+            found[each.step] += cpu_s(each)
     return found
 
 
@@ -148,10 +135,8 @@ def configurations(cohort: Simulated | Real) -> Mapping[str, CalledConfiguration
 
 def with_preset(pool: Path, preset: str) -> Source:
     """The pool as it is with the preset, whose defaults are in place of others only where a configuration is read."""
-    path = pool / cohorts.CONFIG
-    sets = {"vets": VETS} if (pool / "known").is_dir() else {}
-    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"preset": preset} | sets))
-    return read_pool("germline", Pool(str(pool), cohorts.CONFIG))
+    sets = {"vets": cohorts.VETS} if (pool / "known").is_dir() else {}
+    return cohorts.configured(pool, preset=preset, **sets)
 
 
 def measure(name: str, folder: Path, seed: int) -> Iterator[Measurement]:

@@ -18,11 +18,9 @@ from pathlib import Path
 from benches import cohorts, measurements
 from benches.cohorts import Simulated
 from benches.measurements import Measurement
-from benches.runs import Runner, run_bench
+from benches.runs import Runner, cpu_s, run_bench
 
-from gpd.lab.snakemake_process import LEDGER
 from gpd.pipelines import GERMLINE
-from gpd.records.ledger import read_ledger
 
 COHORTS = {
     "mb5": Simulated("mb5", samples=1, length=5_000_000, coverage=30),
@@ -46,11 +44,10 @@ def runner(cohort: Simulated, folder: Path, seed: int) -> Runner:
 
 def cpu_seconds(runner: Runner, folder: Path) -> Counter[str]:
     """CPU seconds of a run: of each rule of quality, and of the pipeline's steps together."""
-    runner.begin(folder, TARGETS)
     found = Counter[str]()
-    for attempt in read_ledger(folder / LEDGER):
+    for attempt in runner.begin(folder, TARGETS).attempts:
         if attempt.step in (QC, *GERMLINE.steps):
-            found[attempt.rule if attempt.step == QC else STEPS] += attempt.cpu_s or 0.0
+            found[attempt.rule if attempt.step == QC else STEPS] += cpu_s(attempt)
     return found
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from benches import cohorts, measurements
 from benches.cohorts import Experiment, RealExperiment
 from benches.measurements import Measurement
-from benches.runs import BenchRun, Runner, run_bench
+from benches.runs import BenchRun, Runner, cpu_s, run_bench
 
 from gpd.paths import ROOT
 
@@ -102,7 +102,7 @@ def figures_of(cohort: Experiment | RealExperiment, folder: Path, seed: int) -> 
     runs = compared(cohort, folder, seed)
     genes = {way: tested(run / COMPARED) for way, (run, _) in runs.items()}
     for way, (run, taken) in runs.items():
-        yield f"{way}: Cuffdiff, CPU seconds", sum(each.cpu_s or 0 for each in taken.attempts if each.step == STEP)
+        yield f"{way}: Cuffdiff, CPU seconds", sum(cpu_s(each) for each in taken.attempts if each.step == STEP)
         yield f"{way}: genes tested", len(genes[way])
         yield f"{way}: significant genes", sum(gene.significant for gene in genes[way].values())
         if isinstance(cohort, Experiment):

@@ -1,6 +1,7 @@
 """The cohorts of the benches: simulated ones, whose genome has contigs and gaps, regions of real samples; of RNA."""
 
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,17 @@ from gpd.text.formats import counted
 
 SHARED = ROOT.parent / "shared" / "data"
 UNITS, SAMPLES, CONFIG = "units.tsv", "samples.tsv", "config.yaml"
+# The sets of true variants for `filter: vets`, of those that the simulator writes; it names those for `filter: vqsr`.
+BOTH, TRAINING = {"training": True, "calibration": True}, {"training": True}
+VETS = {
+    "snps": {
+        "resources": {
+            "hapmap": {"vcf": "known/hapmap.vcf.gz", **BOTH},
+            "thousand_genomes": {"vcf": "known/thousand_genomes.vcf.gz", **TRAINING},
+        }
+    },
+    "indels": {"resources": {"mills": {"vcf": "known/mills.vcf.gz", **BOTH}}},
+}
 
 
 @dataclass(frozen=True)
@@ -66,37 +78,6 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class RealExperiment:
-    """Samples of two conditions in the shared data: reads/{condition}_rep{n}_R{mate}.fastq.gz of so many replicates."""
-
-    name: str
-    title: str
-    conditions: tuple[str, str]
-    replicates: int
-    config: str
-
-    @property
-    def data(self) -> Path:
-        return SHARED / self.name
-
-    def write(self, folder: Path, seed: int) -> Source:
-        """As Simulated.write(), without a seed."""
-        folder.mkdir()
-        (folder / "data").symlink_to(self.data)
-        names = {f"{each}_rep{n}": each for each in self.conditions for n in range(1, self.replicates + 1)}
-        samples = [f"{name}\t{condition}" for name, condition in names.items()]
-        units = ["\t".join((name, "L1", *(f"data/reads/{name}_R{mate}.fastq.gz" for mate in (1, 2)))) for name in names]
-        (folder / SAMPLES).write_text("\n".join(["sample_name\tcondition", *samples]) + "\n")
-        (folder / UNITS).write_text("\n".join(["sample_name\tunit_name\tfq1\tfq2", *units]) + "\n")
-        config = {"samples": SAMPLES, "units": UNITS, **yaml.safe_load(self.config)}
-        (folder / CONFIG).write_text(yaml.safe_dump(config))
-        return read_pool("tuxedo", Pool(str(folder), CONFIG))
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.title}"
-
-
-@dataclass(frozen=True)
 class Real:
     """A region of NA12878 in the shared data; `config` is the YAML of its files below `data`."""
 
@@ -110,20 +91,49 @@ class Real:
 
     def write(self, folder: Path, seed: int) -> Source:
         """As Simulated.write(), without a seed."""
+        lanes = [path.name.partition("_R1.")[0] for path in sorted((self.data / "reads").glob("*_R1.fastq.gz"))]
+        units = {lane: (lane.partition("_")[0], lane.partition("_")[2]) for lane in lanes}
+        sample = units[lanes[0]][0]
+        return self._write(folder, "germline", ["sample_name", sample], units)
+
+    def _write(
+        self, folder: Path, pipeline: str, samples: Sequence[str], units: Mapping[str, tuple[str, str]]
+    ) -> Source:
+        """A pool of lines of the table of samples, and of reads/{file}_R{mate}.fastq.gz, each of a sample and unit."""
         folder.mkdir()
         (folder / "data").symlink_to(self.data)
-        rows = ["sample_name\tunit_name\tfq1\tfq2"]
-        for fq1 in sorted((folder / "data/reads").glob("*_R1.fastq.gz")):
-            sample, _, lane = fq1.name.removesuffix("_R1.fastq.gz").partition("_")
-            rows.append(f"{sample}\t{lane}\t{fq1}\t{fq1.with_name(fq1.name.replace('_R1.', '_R2.'))}")
-        (folder / UNITS).write_text("\n".join(rows) + "\n")
-        (folder / SAMPLES).write_text(f"sample_name\n{sample}\n")
+        (folder / SAMPLES).write_text("\n".join(samples) + "\n")
+        rows = (
+            "\t".join((sample, unit, *(f"data/reads/{file}_R{mate}.fastq.gz" for mate in (1, 2))))
+            for file, (sample, unit) in units.items()
+        )
+        (folder / UNITS).write_text("\n".join(["sample_name\tunit_name\tfq1\tfq2", *rows]) + "\n")
         config = {"samples": SAMPLES, "units": UNITS, **yaml.safe_load(self.config)}
         (folder / CONFIG).write_text(yaml.safe_dump(config))
-        return read_pool("germline", Pool(str(folder), CONFIG))
+        return read_pool(pipeline, Pool(str(folder), CONFIG))
 
     def __str__(self) -> str:
         return f"{self.name}: {self.title}"
+
+
+@dataclass(frozen=True)
+class RealExperiment(Real):
+    """Samples of two conditions: reads/{condition}_rep{n}_R{mate}.fastq.gz of so many replicates."""
+
+    conditions: tuple[str, str]
+    replicates: int
+
+    def write(self, folder: Path, seed: int) -> Source:
+        names = {f"{each}_rep{n}": each for each in self.conditions for n in range(1, self.replicates + 1)}
+        samples = ["sample_name\tcondition", *("\t".join(row) for row in names.items())]
+        return self._write(folder, "tuxedo", samples, {name: (name, "L1") for name in names})
+
+
+def configured(pool: Path, **settings: object) -> Source:
+    """A pool of the germline pipeline with some settings in place of its own; paths in them begin at its folder."""
+    path = pool / CONFIG
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | settings))
+    return read_pool("germline", Pool(str(pool), CONFIG))
 
 
 def write_common_sites(source: Source, path: Path) -> None:
@@ -160,12 +170,12 @@ CHR22 = Real(
 YEAST = RealExperiment(
     "rnaseq_yeast_chrI",
     "S. cerevisiae, chr I, 3 replicates of wild type and of RAP1 depleted, 25,000 pairs each",
-    ("WT", "RAP1_IAA2H"),
-    3,
     """
     reference: {fasta: data/genome.fa.gz}
     annotation: data/genes.gtf.gz
     assembly: reference_only
     strandedness: fr-firststrand
     """,
+    ("WT", "RAP1_IAA2H"),
+    3,
 )

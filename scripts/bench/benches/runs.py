@@ -17,7 +17,6 @@ from gpd.execution import workflow
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import LEDGER
 from gpd.machines import launcher
-from gpd.pipelines import PIPELINES
 from gpd.records.ledger import Attempt, read_ledger
 from gpd.tables.rows import span_s
 
@@ -33,7 +32,7 @@ GATHER = "gather"  # the shard of the job that joins the shards
 
 @dataclass(frozen=True)
 class BenchRun:
-    """A run that ended well: its timed jobs, CPU seconds as the system counts them, and wall time."""
+    """A run that ended well: its jobs, CPU seconds as the system counts them, and wall time."""
 
     attempts: tuple[Attempt, ...]
     cpu_s: float
@@ -82,7 +81,7 @@ class Runner:
         return self._run(folder, targets or self.calls, settings)
 
     def _run(self, folder: Path, targets: Sequence[str], settings: dict[str, object]) -> BenchRun:
-        self.source.lay_out(self.samples, folder, **self.settings, **settings)
+        self.source.lay_out(self.samples, folder, **self.settings | settings)
         earlier = len(read_ledger(folder / LEDGER))
         limits = launcher.limits()
         profile, options = choose_profile(len(self.samples), limits.cpus)
@@ -93,9 +92,14 @@ class Runner:
         wall_s = time.perf_counter() - began
         if finished.exit_code:
             sys.exit("\n".join([*finished.output[-30:], f"{folder}: the workflow failed: its last lines are above"]))
-        steps = PIPELINES[self.source.config["pipeline"]].steps
-        attempts = [each for each in read_ledger(folder / LEDGER)[earlier:] if each.step in steps]
-        return BenchRun(tuple(attempts), finished.cpu.below_s, wall_s)
+        return BenchRun(tuple(read_ledger(folder / LEDGER)[earlier:]), finished.cpu.below_s, wall_s)
+
+
+def cpu_s(attempt: Attempt) -> float:
+    """A job's CPU seconds; one whose record has none ends the bench."""
+    if attempt.cpu_s is None:
+        sys.exit(f"{attempt.job} ({attempt.rule}): its record has no CPU time")
+    return attempt.cpu_s
 
 
 def arguments_of(description: str, of_cohorts: Mapping[str, Simulated | Real]) -> argparse.Namespace:
@@ -128,7 +132,7 @@ def run_bench(
     holds = True
     for name in arguments.cohorts:
         cohort = of_cohorts[name]
-        if isinstance(cohort, Real | RealExperiment) and not cohort.data.is_dir():
+        if isinstance(cohort, Real) and not cohort.data.is_dir():
             print(f"{cohort}: not here: ../shared/data/{name}", flush=True)
             continue
         print(cohort, flush=True)
