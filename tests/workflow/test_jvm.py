@@ -106,7 +106,7 @@ def test_jvms_have_the_first_compiler_alone_for_short_walks_and_the_second_alone
 
 @pytest.mark.deep
 def test_each_walker_has_its_own_border_and_shards_have_their_share(single):
-    grown(single, 1.4)  # above the border of HaplotypeCaller and ApplyBQSR, below those of the others
+    grown(single, 1.6)  # above the border of HaplotypeCaller and ApplyBQSR, below those of the others
     compilers = {rule: text.split()[-1] for rule, (text,) in java_options(single).items()}
     assert {rule for rule, compiler in compilers.items() if compiler == C2} == {
         "base_recalibration",
@@ -115,7 +115,7 @@ def test_each_walker_has_its_own_border_and_shards_have_their_share(single):
     from_shards = {
         rule: float(re.search(r"--short-from ([\d.]+)", text)[1]) for rule, text in scattered_commands(single).items()
     }
-    assert from_shards["haplotype_caller"] == pytest.approx(2, abs=0.1)
+    assert from_shards["haplotype_caller"] == pytest.approx(1.8, abs=0.1)
     assert {rule for rule, number in from_shards.items() if number > 1} == {"base_recalibration", "haplotype_caller"}
 
 
@@ -123,7 +123,7 @@ def test_each_walker_has_its_own_border_and_shards_have_their_share(single):
 def test_contamination_is_estimated_of_few_sites_by_the_first_compiler_whatever_the_walk_over_reads(single):
     """GATK takes 0.8 CPU s with C1 for 500 sites, and 1.7 with C2."""
     single.config["common_sites"] = "known.vcf"
-    grown(single, 20)
+    grown(single, 100)
     compilers = [options.split()[-1] for options in java_options(single)["contamination"]]
     assert sorted(compilers) == sorted([C1, C2])
 
@@ -142,7 +142,7 @@ def test_a_long_walk_over_bases_without_reads_is_long_for_haplotype_caller_alone
 def test_every_border_says_what_it_rests_on_and_every_walker_of_the_rules_has_one():
     with (ROOT / "workflow/compilers.tsv").open() as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    assert {row["from"].partition(":")[0] for row in rows} == {"measured", "not measured"}
+    assert {row["from"].partition(":")[0] for row in rows} == {"measured"}
     rules = "".join(path.read_text() for path in (ROOT / "workflow/rules/germline").glob("*.smk"))
     named = re.findall(r'(?:java|started|scatter_parameters)\("(\w+)"', rules)
     assert {row["walker"] for row in rows} == set(named)
