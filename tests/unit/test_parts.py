@@ -10,6 +10,7 @@ from launcher.command import quoted
 from launcher.journal import Journal
 from launcher.node import own_ledger
 from launcher.own_parts import OwnParts
+from launcher.processes import stat_fields
 from launcher.system import LauncherError
 from launching import wait_until
 
@@ -148,6 +149,9 @@ def test_orphans_of_a_part_are_none_of_the_jobs_processes(tmp_path):
         wait_until(lambda: all(Path(f"/proc/{each.pid}/comm").read_text() == "sleep\n" for each in running))
         found = set(OwnParts(journal).processes())
         assert {each.pid for each in running} & found == {running[1].pid, running[2].pid}
+        running[0].kill()  # and is not reaped: nothing shows any more whose it was
+        wait_until(lambda: stat_fields(running[0].pid)[0] == "Z")
+        assert running[0].pid not in OwnParts(journal).processes()
     finally:
         for each in running:
             each.kill()

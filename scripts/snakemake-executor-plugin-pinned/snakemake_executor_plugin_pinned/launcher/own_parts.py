@@ -53,10 +53,11 @@ class OwnParts:
         return [child for child in found if not self.is_other(child)] if self.starters and pid == os.getpid() else found
 
     def is_other(self, pid):
-        """Tell whether a process bears the mark of another job."""
+        """Tell whether a process bears the mark of another job, or none any more: it ends, and may be a part's."""
         mark = f"GPD_JOB={os.path.basename(self.journal.path)}"
-        marks = [each for each in read_text(f"/proc/{pid}/environ").split("\0") if each.startswith("GPD_JOB=")]
-        return bool(marks) and mark not in marks
+        environment = read_text(f"/proc/{pid}/environ").split("\0")
+        marks = [each for each in environment if each.startswith("GPD_JOB=")]
+        return environment == [""] or (bool(marks) and mark not in marks)
 
     def took(self, pid):
         """Tell whether a process that this one has reaped is a part's launcher, whose starter was killed."""
