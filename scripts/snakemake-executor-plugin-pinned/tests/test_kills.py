@@ -42,11 +42,20 @@ def launchers(here: Folder) -> list[int]:
     return [pid for pid, parent in found.items() if parent not in found]
 
 
+def name_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""  # it has just ended
+
+
 def begun(here: Folder, seconds: int) -> tuple[subprocess.Popen[bytes], str]:
-    """A run whose one job is at work, and that job's id."""
+    """A run whose one job is at work, its sleep, too, and that job's id."""
     run = here.start(here.command(LONG.format(seconds=seconds)))
     began = here.folder / "began"
-    return run, wait_until(lambda: began.exists() and began.read_text().strip())
+    job_id = wait_until(lambda: began.exists() and began.read_text().strip())
+    wait_until(lambda: "sleep" in map(name_of, of_job(job_id)))
+    return run, job_id
 
 
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
