@@ -63,9 +63,9 @@ test-fast: lint ## lint, units and dry runs, without those that take long
 unit: installed ## tests that need no tool
 	@pytest -m "$(NEEDS_NO_TOOL)" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
 
-# two processes more than CI has cores: tests wait for jobs to end, for signals and for disks
+# one process more than CI has cores: tests wait for each other's jobs to end, for signals and for disks
 e2e: installed
-	@pytest -m "e2e and not long" --numprocesses 4 $(BY_FILE) $(PYTEST_ARGS)
+	@pytest -m "e2e and not long" --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)
 
 test-long: installed ## what make test leaves out: deep, slow, or a variation of what it has
 	@pytest -m long --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)

@@ -32,6 +32,7 @@ def test_a_benchmark_ends_in_one_figure_and_a_package(tmp_path, monkeypatch, fig
     assert refused.exit_code == 2 and "S1_R1.fastq.gz: not what tiny-1 has there" in refused.output
 
 
+@pytest.mark.long
 def test_the_tuxedo_pipeline_is_measured_on_a_sample_of_each_condition(tmp_path, figure):
     ran = gpd("benchmark", "tiny-rna", "--directory", tmp_path)
     assert ran.exit_code == 0, ran.output

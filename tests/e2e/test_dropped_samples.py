@@ -113,6 +113,7 @@ def test_it_is_taken_up_again_when_it_is_mended(cohort, repaired):
     assert made(cohort) == ([GOOD, BAD], [])
 
 
+@pytest.mark.long
 def test_a_result_that_a_power_cut_spoilt_is_made_again(cohort, repaired):
     """Snakemake alone takes a finished file for whole, and would say that nothing is to be done."""
     assert any(line.startswith(f"{SPOILT} ") and "renamed to" in line for line in repaired.output)

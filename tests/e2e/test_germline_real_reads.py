@@ -245,7 +245,8 @@ def kept(twelve_lanes: Cohort, tmp_path_factory: pytest.TempPathFactory) -> Coho
     return entered(twelve_lanes, tmp_path_factory.mktemp("kept"), "keep")
 
 
-@pytest.mark.parametrize("way", ["keep", pytest.param("remap", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("way", ["keep", "remap"])
 def test_entry_from_cram(twelve_lanes: Cohort, tmp_path: Path, request: pytest.FixtureRequest, way: str) -> None:
     """Alignments as input give the calls that their reads gave."""
     cohort = request.getfixturevalue("kept") if way == "keep" else entered(twelve_lanes, tmp_path, way)

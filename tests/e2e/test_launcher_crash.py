@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -287,19 +288,14 @@ def test_the_job_ends_with_who_asked_for_it(node, victim):
 
 def test_two_runs_share_the_cpus(node):
     """Two runs of one user on one node, each with jobs for the whole of it: no overlap."""
+    jobs = {run: [node.command_line(name=f"{run}-{job}", threads=2) for job in range(4)] for run in ("one", "two")}
     runs = [
         subprocess.Popen(
-            [
-                "bash",
-                "-c",
-                "for i in {1..4}; do \"$@\" <<< 'sleep 0.1' & done; wait",
-                "bash",
-                *node.command_line(name=name, threads=2),
-            ],
+            ["bash", "-c", "".join(f"{shlex.join(job)} <<< 'sleep 0.1' & " for job in of_run) + "wait"],
             cwd=node.folder,
             env=node.environment,
         )
-        for name in ("one", "two")
+        for of_run in jobs.values()
     ]
     assert [run.wait(timeout=60) for run in runs] == [0, 0]
     assert len(node.records()) == 8
