@@ -9,8 +9,8 @@ those named. A walker's border in workflow/compilers.tsv lies where the ratio cr
 jobs have of one genome, a sample's for those of a sample, else those of all. Models of `filter: vqsr` need more
 variants than 0.1 Mb has.
 
-On 2 cores it takes some 40 minutes. `mb40` takes hours, and one with --from-gvcfs, which begins with recalibrated reads
-and their GVCFs, as the workflow makes them. `--smallest` takes 20 kb.
+On 2 cores it takes some 25 minutes. `mb40` takes hours, and 40 minutes with --from-gvcfs, which begins with
+recalibrated reads and their GVCFs, as the workflow makes them. `--smallest` takes 20 kb.
 """
 
 import os
