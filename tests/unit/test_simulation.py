@@ -13,7 +13,7 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "resources" / "simulation"))
 
-from simulation import design, genome, reads, transcripts, variants
+from simulation import design, genome, reads, steps, transcripts, variants
 from simulation.bases import LETTERS, reverse_complement
 from simulation.contigs import SHORTEST
 from simulation.streams import Stream
@@ -56,6 +56,20 @@ def test_numbers_are_the_same_on_every_machine():
         "geometric": "74a879a1d087f8ce",
         "order": "dbe03c17bc25d73f",
     }
+
+
+@pytest.mark.parametrize("contig", ["chr21", "chrM"])
+def test_reads_that_are_dealt_leave_no_file_empty_however_few_they_are(tmp_path, contig):
+    """Of a small part of a genome at 0.1x. A folder that has an empty file, or none, is no whole output of a job."""
+    of = design.read(REHEARSAL, SCALE)
+    np.save(tmp_path / f"{contig}.npy", genome.sequence(of.seed, of.contigs[contig], of.gaps(of.contigs[contig])))
+    dealt = tmp_path / "dealt"
+    steps.deal_reads(of, of.samples["SHALLOW1"], of.contigs[contig], str(tmp_path), str(dealt))
+    sizes = {path.name: path.stat().st_size for path in dealt.iterdir()}
+    pairs = int((dealt / "pairs").read_text())
+    assert sizes.pop("pairs") and all(sizes.values())
+    assert sum(sizes.values()) == pairs * 2 * reads.RECORD_BYTES
+    assert len(sizes) < steps.BUCKETS
 
 
 @pytest.mark.deep

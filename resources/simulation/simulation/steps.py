@@ -135,23 +135,24 @@ def vcf_columns(*more: str) -> str:
 
 
 def deal_reads(of: Design, sample: Sample, contig: Contig, chromosomes: str, folder: str) -> None:
-    """The sample's reads of one chromosome, each pair in a bucket at random: a file of its records for each."""
+    """The sample's reads of one chromosome, each pair in a bucket at random: a file of its records where it has any."""
     sequence = np.asarray(read_chromosome(chromosomes, contig.name))
     found = variants.population(of.seed, contig.number, sequence)
     carried = variants.genotypes(of.seed, sample.number, contig.number, found, sample.copies(contig))
     stream = Stream(of.seed, "reads", contig.number, sample.number)
     Path(folder).mkdir(parents=True)
     files = [Path(folder, str(bucket)) for bucket in range(BUCKETS)]
-    for file in files:
-        file.touch()
+    pairs = 0
     for copy, own in enumerate(carried):
         haplotype = variants.haplotype(sequence, found, own)
         prefix = f"{contig.number:02d}{copy}."  # reads.PREFIX letters
         for first, second in reads.pairs(stream, haplotype, of.depth(sample, contig) / 2, prefix):
             both, bucket = np.hstack([first, second]), stream.small(BUCKETS, len(first))
-            for number, path in enumerate(files):
-                with path.open("ab") as file:
+            pairs += len(both)
+            for number in np.unique(bucket):
+                with files[number].open("ab") as file:
                     file.write(both[bucket == number].tobytes())
+    Path(folder, "pairs").write_text(f"{pairs}\n")  # of none, too: a folder without files would not be whole
 
 
 def shuffle_reads(of: Design, sample: Sample, folders: Sequence[str], outputs: Sequence[str]) -> None:
@@ -159,8 +160,9 @@ def shuffle_reads(of: Design, sample: Sample, folders: Sequence[str], outputs: S
     stream = Stream(of.seed, "order", sample.number)
     with bgzip(outputs[0]) as first, bgzip(outputs[1]) as second:
         for bucket in range(BUCKETS):
-            parts = [np.fromfile(Path(folder, str(bucket)), np.uint8) for folder in folders]
-            both = np.concatenate(parts).reshape(-1, 2 * reads.RECORD_BYTES)
+            files = [path for folder in folders if (path := Path(folder, str(bucket))).exists()]
+            both = np.concatenate([np.empty(0, np.uint8), *(np.fromfile(path, np.uint8) for path in files)])
+            both = both.reshape(-1, 2 * reads.RECORD_BYTES)
             both = both[stream.order(len(both))]
             first.write(both[:, : reads.RECORD_BYTES].tobytes())
             second.write(both[:, reads.RECORD_BYTES :].tobytes())
