@@ -41,14 +41,17 @@ class Plan:
 
 
 def draw(dice: random.Random) -> Plan:
-    """A cohort; of the RNA-Seq pipeline one without its tests of expression, which take several samples a condition."""
+    """A cohort; of the RNA-Seq pipeline one without its tests of expression, which take several samples a condition.
+
+    Its few reads lie on both strands, which may be too few to tell that.
+    """
     pipeline = dice.choices(("germline", "tuxedo"), (4, 1))[0]
     mapping_alone = pipeline == "germline" and dice.random() < 0.6
     most = 20_000 if mapping_alone else 1000
     names = [f"S{number}" for number in range(1, dice.randint(1, 3) + 1)]
     pairs = {name: tuple(dice.randint(100, most) for _ in range(dice.randint(1, 2))) for name in names}
     if pipeline == "tuxedo":
-        return Plan(pipeline, pairs, {"stop_after": "quantify"}, mapping_alone)
+        return Plan(pipeline, pairs, {"stop_after": "quantify", "strandedness": "fr-unstranded"}, mapping_alone)
     settings = {"scatter": dice.choice(("auto", "none", 2)), "calling": dice.choice(("per_sample", "joint"))}
     return Plan(pipeline, pairs, settings, mapping_alone)
 
@@ -72,7 +75,8 @@ def lay_out(plan: Plan, folder: Path, seed: int) -> None:
         mates = sample_pairs(own, plan.pairs[sample][lane - 1], seed + number)
         for file, reads in zip(files, mates, strict=True):
             write_fastq(folder / file, reads)
-        rows.append((sample, f"L{lane}", *files, "", "", ""))
+        unit = dict(zip(UNIT_COLUMNS, (sample, f"L{lane}", *files), strict=False))
+        rows.append([unit.get(column, "") for column in UNIT_COLUMNS])
     (folder / "config").mkdir(exist_ok=True)
     (folder / "config/config.yaml").write_text(yaml.safe_dump({"pipeline": plan.pipeline, **config}))
     (folder / "config/units.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))

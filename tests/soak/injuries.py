@@ -9,6 +9,7 @@ import random
 import resource
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ import psutil
 
 STARVED_BYTES = 64 << 20
 FULL_S = 10.0  # for so long the disk stays full
+SUSPENDED_S = 20.0  # and a run is suspended at most for so long
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,61 @@ def disk_filled(struck: Struck) -> str:
     return ""
 
 
-INJURIES = (any_process_killed, snakemake_killed, gpd_killed, ctrl_c, memory_limited, reads_damaged, disk_filled)
+def suspended(struck: Struck) -> str:
+    """The run and all below it stop for some seconds, as on a laptop that sleeps, and then go on."""
+    stopped = []
+    with contextlib.suppress(psutil.NoSuchProcess):
+        stopped = [struck.run, *struck.run.children(recursive=True)]
+    signalled(stopped, signal.SIGSTOP)
+    time.sleep(struck.dice.uniform(1, SUSPENDED_S))
+    signalled(stopped, signal.SIGCONT)
+    return ""
+
+
+def signalled(processes: list[psutil.Process], number: signal.Signals) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(number)
+
+
+def second_run(struck: Struck) -> str:
+    """The same command is given once more, to its end: while the first is at work, it has to be refused."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        subprocess.run(struck.run.cmdline(), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return ""
+
+
+def clock_set_back(struck: Struck) -> str:
+    """What there is was written an hour from now, as it seems; what no job writes anew has its times again later."""
+    times, shift = dict[Path, int](), 3600 * 10**9
+    for path in (struck.folder / "results").rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            if path.is_file() and not path.is_symlink():
+                times[path] = path.stat().st_mtime_ns
+                os.utime(path, ns=(times[path] + shift, times[path] + shift))
+
+    def mend() -> None:
+        for path, written in times.items():
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_mtime_ns == written + shift:
+                    os.utime(path, ns=(written, written))
+
+    struck.mend.append(mend)
+    return ""
+
+
+INJURIES = (
+    any_process_killed,
+    snakemake_killed,
+    gpd_killed,
+    ctrl_c,
+    memory_limited,
+    reads_damaged,
+    disk_filled,
+    suspended,
+    second_run,
+    clock_set_back,
+)
 Injury = Callable[[Struck], str]
 
 
