@@ -23,6 +23,7 @@ from pathlib import Path
 
 from benches import cohorts, measurements
 from benches.cohorts import Simulated
+from benches.jvms import ALONE
 from benches.measurements import Measurement
 from benches.runs import CALLS_OF, BenchRun, Runner, cpu_s, run_bench
 
@@ -30,10 +31,6 @@ COHORTS: Mapping[str, Simulated] = {
     **{f"mb{mb}": Simulated(f"mb{mb}", samples=2, length=round(mb * 1e6), coverage=30) for mb in (0.1, 1, 5)},
     "mb40": Simulated("mb40", samples=1, length=40_000_000, coverage=30),
     "tiny": replace(cohorts.TINY, samples=2),
-}
-COMPILERS = {  # in an option that wins over those of a rule
-    "C1": "-XX:+TieredCompilation -XX:TieredStopAtLevel=1",
-    "C2": "-XX:-TieredCompilation -XX:TieredStopAtLevel=4",
 }
 WALKERS = {  # by rule
     "base_recalibrator": "BaseRecalibrator",
@@ -130,13 +127,13 @@ def measure(cohort: Simulated, folder: Path, seed: int, repeats: int, from_gvcfs
     cohorts.write_common_sites(source, folder / "common.vcf.gz")
     runner = Runner(source, tuple(member.name for member in source.members), SETTINGS)
     runner.begin(folder / BEGUN, GVCFS if from_gvcfs else BEFORE)
-    taken: dict[str, list[Counter[str]]] = {name: [] for name in COMPILERS}
+    taken: dict[str, list[Counter[str]]] = {name: [] for name in ALONE}
     for _ in range(repeats):
-        for name, options in COMPILERS.items():
+        for name, options in ALONE.items():
             with jvm_options(options):
                 taken[name].append(one_turn(cohort, runner, folder))
     for rule in sorted(taken["C1"][0], key=list(WALKERS).index):
-        first, second = (tuple(turn[rule] for turn in taken[name]) for name in COMPILERS)
+        first, second = (tuple(turn[rule] for turn in taken[name]) for name in ALONE)
         yield Measurement(f"{cohort.name}: {WALKERS[rule]}: CPU seconds with C1", first, decimals=1)
         ratios = tuple(c2 / c1 for c1, c2 in zip(first, second, strict=True))
         yield Measurement(f"{cohort.name}: {WALKERS[rule]}: CPU time with C2 to that with C1", ratios)

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 from benches import measurements
 from benches.measurements import Measurement
-from benches.runs import CALLS, Runner, cpu_s
+from benches.runs import CALLS, Runner, cpu_s, recorded
 
 from gpd.lab.pool import read_pool
 from gpd.lab.snakemake_process import LEDGER
@@ -79,8 +79,9 @@ def measure(folder: Path, sample: str, repeats: int, calls: str) -> Iterator[Mea
         for mode, name in MODES.items():
             jobs = [turn[mode][step] for turn in turns]
             yield Measurement(f"{step}, {name}: CPU seconds", tuple(cpu_s(job) for job in jobs), decimals=1)
-            yield Measurement(f"{step}, {name}: wall time, s", tuple(job.wall_s or 0 for job in jobs), decimals=1)
-            peaks = tuple((job.peak_rss_mib or 0) / 1024 for job in jobs)
+            walls = tuple(recorded(job, "wall_s") for job in jobs)
+            yield Measurement(f"{step}, {name}: wall time, s", walls, decimals=1)
+            peaks = tuple(recorded(job, "peak_rss_mib") / 1024 for job in jobs)
             yield Measurement(f"{step}, {name}: peak memory, GiB", peaks, decimals=2)
         saved = tuple(cpu_s(turn["all"][step]) - cpu_s(turn["auto"][step]) for turn in turns)
         yield Measurement(f"{step}: CPU seconds saved", saved, decimals=1)
@@ -90,7 +91,7 @@ def measure(folder: Path, sample: str, repeats: int, calls: str) -> Iterator[Mea
     saved = tuple(every - auto for every, auto in zip(totals["all"], totals["auto"], strict=True))
     yield Measurement("these steps: CPU seconds saved", saved, decimals=0)
     every_job = [job for turn in turns for jobs in turn.values() for job in jobs.values()]
-    other, wall = (sum(getattr(job, name) or 0 for job in every_job) for name in ("other_cpu_s", "wall_s"))
+    other, wall = (sum(recorded(job, name) for job in every_job) for name in ("other_cpu_s", "wall_s"))
     yield Measurement("CPUs of these jobs that other programs used meanwhile", (other / wall,), decimals=2)
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 import yaml
 from benches import cohorts, flight_recorder, measurements
 from benches.cohorts import Real, Simulated
+from benches.jvms import FIRST_ALONE, SECOND_ALONE
 from benches.measurements import Measurement, timed
 from benches.runs import Runner, run_bench
 
@@ -41,7 +42,7 @@ BEFORE = (*ALIGNED, GVCF, f"{GVCF}.tbi", VCF, f"{VCF}.tbi")
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 GUARDS = {"snps": "vc.isSNP()", "indels": "!vc.isSNP()"}
 RECALIBRATION_HEAP, CALLING_HEAP = "-Xmx3200m", "-Xmx4800m"  # four fifths of what the rules ask for
-SERIAL, SECOND_ALONE = "-XX:+UseSerialGC", "-XX:-TieredCompilation"
+SERIAL = "-XX:+UseSerialGC"
 USUAL = f"{SERIAL} {SECOND_ALONE}"
 BANDS = tuple(word for band in range(10, 100, 10) for word in ("-GQB", str(band)))
 ANNOTATIONS = ("StandardAnnotation", "StandardHCAnnotation", "AS_StandardAnnotation")
@@ -92,7 +93,7 @@ def walkers(folder: Path, contig: str) -> Iterator[Walker]:
     reference = ("-R", str(folder / "results/reference/genome.fa"))
     sites = ("--known-sites", str(folder / "results/reference/vcf/known_sites_1.vcf.gz"))
     compilers = {
-        "first compiler alone": Change(java=f"{SERIAL} -XX:TieredStopAtLevel=1"),
+        "first compiler alone": Change(java=f"{SERIAL} {FIRST_ALONE}"),
         "both compilers": Change(java=SERIAL),
     }
     usual = {**compilers, "Java's own inflater and deflater": Change(words=JDK)}

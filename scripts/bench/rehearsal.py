@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT / "workflow/scripts/resources"))
 import runtimes  # noqa: E402
 from benches import measurements  # noqa: E402
 from benches.measurements import Measurement  # noqa: E402
+from benches.runs import cpu_s, recorded  # noqa: E402
 
 from gpd.errors import GpdError  # noqa: E402
 from gpd.lab.snakemake_process import LEDGER  # noqa: E402
@@ -90,8 +91,8 @@ class RehearsedFolder:
             step=attempt.step,
             rule=attempt.rule,
             reference_gb=round(part.total(), 6),
-            cpu_s=attempt.cpu_s or 0.0,
-            wall_s=attempt.wall_s or 0.0,
+            cpu_s=cpu_s(attempt),
+            wall_s=recorded(attempt, "wall_s"),
             sample=sample,
             shard=attempt.shard,
             gigabases=round(float(sum(depth.get(contig, 0) * length for contig, length in part.items())), 6),

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from benches import measurements
 from benches.measurements import Measurement
+from benches.runs import cpu_s
 
 from gpd.lab.snakemake_process import LEDGER
 from gpd.paths import ROOT
@@ -64,7 +65,7 @@ def run(folder: Path, words: Sequence[str], is_first: bool) -> TimedRun:
     jobs = read_ledger(ledger)[earlier:] if ledger.exists() else []
     if not jobs or (process.returncode != 0 and not is_first):
         sys.exit(f"gpd run {' '.join(words)} ended with {process.returncode} and {len(jobs)} jobs")
-    return TimedRun(starts(jobs) - began, ended - ends(jobs), usage.ru_utime + usage.ru_stime - cpu_s(jobs))
+    return TimedRun(starts(jobs) - began, ended - ends(jobs), usage.ru_utime + usage.ru_stime - sum(map(cpu_s, jobs)))
 
 
 def starts(jobs: Sequence[Attempt]) -> float:
@@ -73,10 +74,6 @@ def starts(jobs: Sequence[Attempt]) -> float:
 
 def ends(jobs: Sequence[Attempt]) -> float:
     return max(job.end.timestamp() for job in jobs if job.end)
-
-
-def cpu_s(jobs: Sequence[Attempt]) -> float:
-    return sum(job.cpu_s or 0.0 for job in jobs)
 
 
 def measure(folder: Path, runs: int) -> Iterator[Measurement]:

@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches.cohorts import TINY, Experiment, Real, RealExperiment, Simulated
+from benches.cohorts import TINY, Experiment, Real, Simulated
+from benches.jvms import ALONE
 from benches.measurements import Measurement, finish, parser, show, show_machine
 from gpd.commands.gpd_run import choose_profile
 from gpd.execution import workflow
 from gpd.lab.pool import Source
 from gpd.lab.snakemake_process import LEDGER
 from gpd.machines import launcher
-from gpd.records.ledger import Attempt, read_ledger
+from gpd.records.ledger import GATHER, Attempt, read_ledger
 from gpd.tables.rows import span_s
 
 CALLS = "results/hard_filter/{callset}.vcf.gz"
@@ -27,7 +28,6 @@ CALLS_OF = {  # the final ones by `filter`
     "vets": "results/score_variant_annotations/{callset}.vcf.gz",
     "vqsr": "results/apply_variant_recalibration/{callset}.vcf.gz",
 }
-GATHER = "gather"  # the shard of the job that joins the shards
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ class BenchRun:
     @property
     def makespan_s(self) -> float:
         """From the first job's start to the last one's end."""
-        return span_s(self.attempts) or 0.0
+        if (span := span_s(self.attempts)) is None:
+            sys.exit("a run has no makespan: the clocks of its jobs are not one")
+        return span
 
     def shards(self, rule: str) -> int:
         """How many shards a job of the rule had, at most; jobs by interval are shards of one."""
@@ -95,11 +97,16 @@ class Runner:
         return BenchRun(tuple(read_ledger(folder / LEDGER)[earlier:]), finished.cpu.below_s, wall_s)
 
 
+def recorded(attempt: Attempt, figure: str) -> float:
+    """A figure of a job by its name in the record; one whose record has none ends the bench."""
+    value: float | None = getattr(attempt, figure)
+    if value is None:
+        sys.exit(f"{attempt.job} ({attempt.rule}): its record has no {figure}")
+    return value
+
+
 def cpu_s(attempt: Attempt) -> float:
-    """A job's CPU seconds; one whose record has none ends the bench."""
-    if attempt.cpu_s is None:
-        sys.exit(f"{attempt.job} ({attempt.rule}): its record has no CPU time")
-    return attempt.cpu_s
+    return recorded(attempt, "cpu_s")
 
 
 def arguments_of(description: str, of_cohorts: Mapping[str, Simulated | Real]) -> argparse.Namespace:
@@ -115,7 +122,7 @@ def arguments_of(description: str, of_cohorts: Mapping[str, Simulated | Real]) -
 
 def run_bench(
     arguments: argparse.Namespace,
-    of_cohorts: Mapping[str, Simulated | Real | Experiment | RealExperiment],
+    of_cohorts: Mapping[str, Simulated | Real | Experiment],
     measure: Callable[[str, Path], Iterator[Measurement]],
     outputs: Mapping[str, Sequence[str]] | None = None,
     pipeline: str = "germline",
@@ -127,7 +134,7 @@ def run_bench(
     """
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     if arguments.smallest:
-        os.environ["_JAVA_OPTIONS"] = "-XX:+TieredCompilation -XX:TieredStopAtLevel=1"  # wins over a command's own
+        os.environ["_JAVA_OPTIONS"] = ALONE["C1"]
     show_machine()
     holds = True
     for name in arguments.cohorts:

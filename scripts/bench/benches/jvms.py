@@ -1,0 +1,10 @@
+"""Options of the JVM that benches set, and the workflow's own."""
+
+import runpy
+
+from gpd.paths import ROOT
+
+_SCATTER = runpy.run_path(str(ROOT / "workflow/scripts/scatter.py"))
+FIRST_ALONE, SECOND_ALONE = str(_SCATTER["FIRST_ALONE"]), str(_SCATTER["SECOND_ALONE"])
+# one compiler, in _JAVA_OPTIONS, which wins over a command's own options
+ALONE = {"C1": f"-XX:+TieredCompilation {FIRST_ALONE}", "C2": f"{SECOND_ALONE} -XX:TieredStopAtLevel=4"}
