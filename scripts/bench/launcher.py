@@ -4,7 +4,8 @@
         [--smallest]
 
 All comparisons are paired: the bare command and the launched one alternate, so that a busy machine slows
-both. Figures are medians. Exits with 1 when one is out of bounds; `--smallest` only shows that it works.
+both. Figures are medians. Exits with 1 when one is out of bounds; `--smallest` only shows that it works. It takes some
+15 minutes.
 """
 
 import json
@@ -30,6 +31,7 @@ PYTHON = [sys.executable, "-S", "-E"]
 BASH = ["bash", "-euo", "pipefail", "-c"]
 CPUS = len(os.sched_getaffinity(0))
 WAITING_JOBS = 8
+WINDOWS = 3  # of time in which those that wait are watched
 # Spins for a given CPU time, then takes 300 MiB in its last moment.
 JOB = """
 import sys, time
@@ -105,13 +107,15 @@ def waiting(bench: Bench, seconds: float) -> Measurement:
         job.stdin.write(b"sleep 0.01; until [ -e go ]; do sleep 1; done")
         job.stdin.close()
     time.sleep(3)
-    before = own_cpu_s(jobs)
-    time.sleep(seconds)
-    share = (own_cpu_s(jobs) - before) / seconds
+    shares = []
+    for _ in range(WINDOWS):
+        before = own_cpu_s(jobs)
+        time.sleep(seconds)
+        shares.append((own_cpu_s(jobs) - before) / seconds)
     (bench.folder / "go").touch()
     for job in jobs:
         job.wait()
-    return Measurement(f"{WAITING_JOBS} jobs waiting for CPUs: share of a CPU", (share,), most=0.01, decimals=4)
+    return Measurement(f"{WAITING_JOBS} jobs waiting for CPUs: share of a CPU", tuple(shares), most=0.01, decimals=4)
 
 
 def waiting_steps(bench: Bench, count: int, seconds: float) -> Measurement:
@@ -130,17 +134,19 @@ def waiting_steps(bench: Bench, count: int, seconds: float) -> Measurement:
         time.sleep(0.5)
     time.sleep(3)
     starters = [each for step in steps for each in step.children(recursive=True) if "parts" in each.cmdline()]
-    before, began = own_cpu_s(starters), time.monotonic()
-    while time.monotonic() < began + seconds:
-        job = ["run", "--step", "bench", "--rule", "bench", "--wildcards", "sample=other", "--log", "logs/other.log"]
-        subprocess.run([*PYTHON, str(program), *job], input=b"sleep 1", check=True, **settings)
-    share = (own_cpu_s(starters) - before) / (time.monotonic() - began)
+    job = ["run", "--step", "bench", "--rule", "bench", "--wildcards", "sample=other", "--log", "logs/other.log"]
+    shares = []
+    for _ in range(WINDOWS):
+        before, began = own_cpu_s(starters), time.monotonic()
+        while time.monotonic() < began + seconds:
+            subprocess.run([*PYTHON, str(program), *job], input=b"sleep 1", check=True, **settings)
+        shares.append((own_cpu_s(starters) - before) / (time.monotonic() - began))
     for step in steps:
         step.terminate()
     for step in steps:
         step.wait()
     what = f"{count} steps whose shards wait, a release a second: share of a CPU"
-    return Measurement(what, (share,), most=count / 2000, decimals=4)
+    return Measurement(what, tuple(shares), most=count / 2000, decimals=4)
 
 
 def start_parts(program: Path, name: str, settings: dict) -> psutil.Popen:
@@ -163,11 +169,11 @@ def own_cpu_s(processes: list[psutil.Process]) -> float:
 
 
 def accuracy(bench: Bench, seconds: float) -> Iterator[Measurement]:
-    """The launcher's figures over the kernel's, for one process and a pipe; 5 times for short jobs, which vary more."""
+    """The launcher's figures over the kernel's, for a process and a pipe; more often for short jobs, which vary."""
     ratios: dict[str, list[float]] = {}
     job = f"{' '.join(PYTHON)} job.py {seconds} 300"
     pipe = " | ".join(f"{' '.join(PYTHON)} job.py {seconds / 3} 100" for _ in range(3))
-    for _ in range(5 if seconds < 5 else 1):
+    for _ in range(5 if seconds < 5 else 2):
         _, cpu_s, peak_mib = bench.run([*BASH, job])
         bench.run(bench.launched(), job)
         ratios.setdefault("one process: CPU, to wait4(2)", []).append(bench.record()["cpu_s"] / cpu_s)
