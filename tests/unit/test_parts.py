@@ -1,5 +1,7 @@
 """Parts of a job: what is listed of them, what is counted once, and what the journal tells of them."""
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -116,6 +118,25 @@ def test_what_parts_used_is_taken_off_once(journal):
     assert own.fields({"shard": "1/2", "gang": "b", "id": "a"}) == {"shard": "1/2", "gang": "b"}
 
 
+def test_what_orphaned_launchers_moved_is_taken_off_as_they_are_reaped(journal, monkeypatch):
+    """Their starter was killed before it could tell; what the job reaps of its own between them stays the job's."""
+    reaped = [(100, 50, 20, 10), (110, 55, 22, 11), (150, 75, 30, 19), (151, 75, 30, 19), (200, 100, 40, 20)]
+    monkeypatch.setattr("launcher.own_parts.reaped_io", iter(reaped).__next__)
+    own = OwnParts(journal)
+    for line in ("parts 10", "part 11", "part 12"):
+        journal.say(line)
+    assert [own.took(pid) for pid in (7, 11, 8, 12)] == [False, True, False, True]
+    assert own.moved() == [40 + 49, 20 + 25, 8 + 10, 8 + 1]
+
+
+def test_nothing_is_counted_of_what_was_reaped_before_there_were_parts(journal, monkeypatch):
+    monkeypatch.setattr("launcher.own_parts.reaped_io", pytest.fail)
+    own = OwnParts(journal)
+    assert (own.took(7), own.moved()) == (False, [0, 0, 0, 0])
+    journal.say("parts 10")
+    assert (own.took(8), own.moved()) == (False, [0, 0, 0, 0])
+
+
 def test_a_journal_is_read_again_once_it_has_grown(journal, tmp_path, monkeypatch):
     journal.write({"id": "a"}, "one")
     assert [notes["ledger"] for notes in journals.unfinished(str(tmp_path))] == ["one"]
@@ -131,10 +152,22 @@ def test_a_journal_is_read_again_once_it_has_grown(journal, tmp_path, monkeypatc
 
 def test_the_first_failure_tells(journal):
     own = OwnParts(journal)
+    journal.say("ended SIGTERM to the launcher")
     journal.say(f"failed {('tool_error', 'shard 1: a' + chr(10) + 'b')!r}")
     journal.say(f"failed {('killed', 'x')!r}")
     own.look()
     assert own.failure() == ("tool_error", "shard 1: a\nb")
+
+
+def test_a_jobs_processes_are_all_below_it_whatever_they_are_marked_with(journal):
+    """A job may start another: of orphans alone the mark decides."""
+    journal.say("parts 1")
+    command = "GPD_JOB=other sleep 60 & echo $!; wait"
+    with subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, text=True) as shell:
+        below = int(shell.stdout.readline())
+        found = OwnParts(journal).processes()
+        os.kill(below, signal.SIGKILL)
+    assert found.index(shell.pid) < found.index(below), "parents first"
 
 
 def test_orphans_of_a_part_are_none_of_the_jobs_processes(tmp_path):
