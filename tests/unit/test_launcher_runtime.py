@@ -64,6 +64,20 @@ def place(tmp_path, monkeypatch):
     return tmp_path / "runtime"
 
 
+def test_launchers_that_make_the_folder_at_one_time_have_the_same(place, monkeypatch):
+    made = runtime.runtime_dir()
+    monkeypatch.setattr(runtime.os.path, "lexists", lambda path: False)  # the other made it a moment later
+    assert runtime.runtime_dir() == made == str(place)
+
+
+@pytest.mark.parametrize(("tmpdir", "found"), [("/scratch", "/scratch"), ("", "/tmp"), (None, "/tmp")])
+def test_jobs_have_their_folders_in_tmpdir(monkeypatch, tmpdir, found):
+    monkeypatch.delenv("TMPDIR", raising=False)
+    if tmpdir is not None:
+        monkeypatch.setenv("TMPDIR", tmpdir)
+    assert runtime.place() == found
+
+
 @pytest.mark.parametrize("mode", [0o701, 0o710, 0o720, 0o777], ids=oct)
 def test_a_folder_that_others_may_enter_or_write_to_is_refused(place, mode):
     place.mkdir()
