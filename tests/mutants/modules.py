@@ -57,7 +57,7 @@ def modules() -> dict[str, Path]:
 def tests_of(module: Path) -> list[str]:
     """The files of tests that must miss a change of a module."""
     found = [path for name in MUTATED[module.parent] for path in sorted(ROOT.glob(f"{UNITS}{name}.py"))]
-    own = [path for path in found if path.stem.endswith(module.stem)]
+    own = [path for path in found if path.stem.removeprefix("test_").removeprefix("launcher_") == module.stem]
     return [str(path.relative_to(ROOT)) for path in own or found]
 
 
