@@ -14,11 +14,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
+from typing import Self
 
 import planning
 import pytest
@@ -81,6 +82,10 @@ class Cohort:
 
     def add_unit(self, sample: str, unit: str, **columns: str | Path) -> None:
         self.units.append({"sample_name": sample, "unit_name": unit, **{k: str(v) for k, v in columns.items()}})
+
+    def with_config(self, **changed: object) -> Self:
+        """The same folder with other settings; this one keeps its own, which tests in any order may share."""
+        return replace(self, config=self.config | changed)
 
     def write(self) -> None:
         config = self.folder / "config"

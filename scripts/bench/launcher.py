@@ -5,7 +5,7 @@
 
 All comparisons are paired: the bare command and the launched one alternate, so that a busy machine slows
 both. Figures are medians. Exits with 1 when one is out of bounds; `--smallest` only shows that it works. It takes some
-15 minutes.
+20 minutes.
 """
 
 import json

@@ -172,9 +172,9 @@ def test_counts_by_gene_are_whole_fragments(judged):
 
 def test_a_gate_stops_who_fails_and_says_why(judged):
     """Before transcripts are merged and conditions compared, by alignments alone: so it knows of no swap."""
-    judged.config["failed_samples"] = "stop_on_quality"
+    gated = judged.with_config(failed_samples="stop_on_quality")
     gates = [f"results/quality_gate/{sample}.tsv" for sample in (SWAPPED, STRAND, DEGRADED)]
-    ran = judged.snakemake("--keep-going", "--retries", "0", "--allowed-rules", "quality_gate", "--", *gates)
+    ran = gated.snakemake("--keep-going", "--retries", "0", "--allowed-rules", "quality_gate", "--", *gates)
     assert ran.exit_code != 0
     assert [(judged.folder / path).exists() for path in gates] == [True, False, False]
     assert f"error: {STRAND}: strandedness fr-firststrand in the config, fr-secondstrand by reads (" in ran.output
@@ -183,14 +183,12 @@ def test_a_gate_stops_who_fails_and_says_why(judged):
 
 def test_cufflinks_waits_for_the_library_type_that_reads_tell(judged):
     """A sample's own one, and what takes all samples for one type of all."""
-    judged.config |= {"failed_samples": "stop", "strandedness": "fr-firststrand"}
     targets = [f"results/quantify/{sample}.cxb" for sample in ("A1", STRAND)]
     ran = judged.snakemake("--keep-going", "--", *targets)
     assert ran.exit_code != 0
     assert [(judged.folder / path).exists() for path in targets] == [True, False]
     assert f"error: sample {STRAND}: strandedness is fr-firststrand in the config, but " in ran.output
-    judged.config["strandedness"] = "auto"
-    ran = judged.snakemake(
+    ran = judged.with_config(strandedness="auto").snakemake(
         "--keep-going", "--rerun-triggers", "mtime", "--forcerun", "read_strands", "--", *targets, TYPE
     )
     assert ran.exit_code != 0

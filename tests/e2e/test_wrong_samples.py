@@ -254,9 +254,9 @@ def test_the_figures_are_those_that_were_simulated(judged):
 @pytest.mark.long
 def test_a_wrong_sex_ends_before_calling_where_it_decides_the_ploidy(judged):
     (judged.folder / "male.bed").write_text("chrX\t0\t40000\t1\n")
-    judged.config["ploidy_regions"] = {"male": "male.bed", "female": ""}
+    sexed = judged.with_config(ploidy_regions={"male": "male.bed", "female": ""})
     paths = {sample: f"results/sex_check/{sample}.tsv" for sample in (MALE, FEMALE, HALF, OTHER_SEX)}
-    ran = judged.snakemake("--keep-going", "--retries", "0", "--allowed-rules", "sex_check", "--", *paths.values())
+    ran = sexed.snakemake("--keep-going", "--retries", "0", "--allowed-rules", "sex_check", "--", *paths.values())
     assert ran.exit_code != 0
     made = [sample for sample, path in paths.items() if (judged.folder / path).exists()]
     assert made == [MALE, FEMALE, HALF], "coverage is no matter here"
@@ -264,16 +264,17 @@ def test_a_wrong_sex_ends_before_calling_where_it_decides_the_ploidy(judged):
     assert "(ploidy_regions in the config)" in ran.output
     # a Y of too few bases, as one of an unknown name
     bases = judged.folder / "results/reference/n_free_intervals.bed"
-    bases.write_text(bases.read_text().replace("\t20000\n", "\t9000\n"))
+    known = bases.read_text()
+    bases.write_text(known.replace("\t20000\n", "\t9000\n"))
     for policy, code in (("stop", 0), ("drop_on_quality", 1)):
-        judged.config["failed_samples"] = policy
-        ran = judged.snakemake("--retries", "0", "--allowed-rules", "sex_check", "--", paths[MALE])
+        ran = sexed.with_config(failed_samples=policy).snakemake(
+            "--retries", "0", "--allowed-rules", "sex_check", "--", paths[MALE]
+        )
         assert (ran.exit_code != 0) == code, ran.output
     assert (
         f"error: {MALE}: sex male in the sheet, not known by depth: no contigs with reads are known as X" in ran.output
     )
-    del judged.config["failed_samples"]
-    del judged.config["ploidy_regions"]
+    bases.write_text(known)
 
 
 def test_novel_snps_are_those_without_an_identifier_of_dbsnp(tmp_path):
@@ -355,9 +356,9 @@ def test_haploid_and_polyploid_calls_are_counted_and_what_is_not_known_of_them_i
 @pytest.mark.long
 def test_a_gate_stops_who_fails_and_says_why(judged):
     """Before joint calling, by alignments alone: so it knows of no relatives."""
-    judged.config |= {"qc": {}, "failed_samples": "stop_on_quality"}
+    gated = judged.with_config(qc={}, failed_samples="stop_on_quality")
     gates = [f"results/quality_gate/{sample}.tsv" for sample in (FEMALE, HALF, OTHER_SEX)]
-    ran = judged.snakemake("--keep-going", "--retries", "0", "--allowed-rules", *RULES, "--", *gates)
+    ran = gated.snakemake("--keep-going", "--retries", "0", "--allowed-rules", *RULES, "--", *gates)
     assert ran.exit_code != 0
     assert [(judged.folder / path).exists() for path in gates] == [True, False, False]
     assert f"error: {HALF}: coverage " in ran.output
@@ -434,15 +435,14 @@ def test_padding_is_called_in_and_samples_are_judged_by_the_targets_as_given(pan
     """Beside an exome's targets there is less depth: judged with them, a good sample fails."""
     made = [f"results/depth/{CAPTURED}.txt", f"results/depth/distribution/{CAPTURED}.txt"]
     before = [(panel.folder / path).read_text() for path in made]
-    panel.config["interval_padding"] = 100
+    padded = panel.with_config(interval_padding=100)
     called = "results/reference/called_intervals.bed"
-    ran = panel.snakemake("--allowed-rules", *RULES, "padded_intervals", "--", called, *made)
+    ran = padded.snakemake("--allowed-rules", *RULES, "padded_intervals", "--", called, *made)
     assert ran.exit_code == 0, ran.output
     assert [(panel.folder / path).read_text() for path in made] == before
     bases = sum(int(line.split("\t")[4]) for line in (panel.folder / called).read_text().splitlines())
     assert bases == sum(end - start + 200 for start, end in TARGETS)
     gate = f"results/quality_gate/{CAPTURED}.tsv"
-    ran = panel.snakemake("--allowed-rules", *RULES, "padded_intervals", "--", gate)
+    ran = padded.snakemake("--allowed-rules", *RULES, "padded_intervals", "--", gate)
     assert ran.exit_code == 0, ran.output
     assert (panel.folder / gate).read_text() == f"{CAPTURED}\tpass\t\n"
-    del panel.config["interval_padding"]
