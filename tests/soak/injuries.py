@@ -19,16 +19,24 @@ import psutil
 STARVED_BYTES = 64 << 20
 FULL_S = 10.0  # for so long the disk stays full
 SUSPENDED_S = 20.0  # and a run is suspended at most for so long
+LONGEST_S = 600  # of a run; one that takes longer hangs
+REFUSED, WHY = 2, "is at work here"  # the exit code of a second run in a folder, and words that it ends with
+
+Broken = tuple[str, str]  # which invariant, and how
 
 
 @dataclass(frozen=True)
 class Struck:
-    """A run that is at work in a folder, as an injury sees it; `mend` has what is to be done when it is over."""
+    """A run that is at work in a folder, as an injury sees it.
 
-    run: psutil.Process
+    `mend` has what is to be done when it is over; `broken` which invariant the injury itself saw broken, and how.
+    """
+
+    run: psutil.Popen
     folder: Path
     dice: random.Random
     mend: list[Callable[[], object]] = field(default_factory=list)
+    broken: list[Broken] = field(default_factory=list)
 
     def one_below(self, word: str = "") -> psutil.Process | None:
         """One of the run's processes, with a word in its command line."""
@@ -108,15 +116,27 @@ def suspended(struck: Struck) -> str:
 
 
 def signalled(processes: list[psutil.Process], number: signal.Signals) -> None:
+    """Send a signal to those that are still there."""
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.send_signal(number)
 
 
 def second_run(struck: Struck) -> str:
-    """The same command is given once more, to its end: while the first is at work, it has to be refused."""
+    """The same command is given once more, to its end: where the first outlives it, it has to have been refused."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        subprocess.run(struck.run.cmdline(), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        words = struck.run.cmdline()
+        try:
+            second = subprocess.run(
+                words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LONGEST_S
+            )
+        except subprocess.TimeoutExpired:
+            struck.broken.append(("hangs", f"second_run: no end within {LONGEST_S} s"))
+            return ""
+        refused = second.returncode == REFUSED and WHY in second.stderr
+        if struck.run.poll() is None and not refused:
+            told = f"exit code {second.returncode}: {second.stderr[-2000:]}"
+            struck.broken.append(("two at once", f"second_run: {told}"))
     return ""
 
 

@@ -25,28 +25,29 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import psutil
 from cohorts import Plan, draw, lay_out
 from conftest import SHORT_JVMS
-from injuries import INJURIES, Injury, Struck, disk, disk_filled
+from injuries import INJURIES, LONGEST_S, Broken, Injury, Struck, disk, disk_filled
 from invariants import lost, made, unsound, wrong
 
 from gpd.machines import launcher
 
-LONGEST_S = 600  # of a run; one that takes longer hangs
 MOST_INJURIES, MOST_STARTS = 3, 4  # of a round; without an injury, until it has to be done
 DISK_MIB = 400
 WORDS = ("gpd run: ", " failed", "not everything was done", "ended by")  # one of which says why a run did not do all
-INVARIANTS = ("healthy samples lost", "wrong outputs", "silent failures", "unsound ledgers", "hangs")
-
-Broken = tuple[str, str]  # which invariant, and how
+INVARIANTS = ("healthy samples lost", "wrong outputs", "silent failures", "unsound ledgers", "two at once", "hangs")
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: its exit code, negative for a signal, None where it hangs; `spoilt`: the sample that was."""
+    """How a run ended: its exit code, negative for a signal, None where it hangs.
+
+    `spoilt` is the sample that was, `broken` what its injury saw.
+    """
 
     code: int | None
     output: str
     wall_s: float
     spoilt: str
+    broken: list[Broken]
 
 
 @dataclass
@@ -80,6 +81,8 @@ class Round:
         """Run it with each injury, then without, until it is done; return what did not hold on the way."""
         for injury in [*chosen, *[None] * MOST_STARTS]:
             ended = self.run(folder, injury, self.dice.uniform(0, usual_s))
+            if ended.broken:
+                return ended.broken
             if ended.code is None:
                 return [("hangs", f"{name_of(injury)}: no end within {LONGEST_S} s: {ended.output[-2000:]}")]
             told = ended.code in (0, -signal.SIGKILL) or any(word in ended.output for word in WORDS)
@@ -116,7 +119,7 @@ class Round:
             for mend in struck.mend:
                 mend()
             output.seek(0)
-            return Ended(code, output.read(), time.monotonic() - began, spoilt)
+            return Ended(code, output.read(), time.monotonic() - began, spoilt, struck.broken)
 
 
 def is_at_work(run: psutil.Popen, after_s: float) -> bool:

@@ -78,6 +78,7 @@ def siblings(path: Path) -> list[str]:
 # ---- names and sizes ---------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("launcher", [False, True], ids=["lab and workflow", "launcher"])
 def test_no_module_and_no_type_has_the_name_of_another(launcher):
     """The launcher is a distribution of its own, with the words of its field; all else is read side by side. A bench is

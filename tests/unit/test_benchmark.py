@@ -49,6 +49,7 @@ def test_a_workload_whose_inputs_were_never_made_is_a_draft():
         workload.read(DRAFT).input_digest("S01")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", workload.names())
 @pytest.mark.parametrize("cores", [1, 2, 3, 64, 1000])
 def test_a_workload_is_a_study_on_any_machine(name, cores, tmp_path, monkeypatch):
@@ -309,6 +310,7 @@ def longer_read(package):
     return recomputed(package, package.members | {name: json.dumps(record).encode()})
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("made", "check", "words"),
     [

@@ -79,6 +79,7 @@ def test_throttling_and_clocks():
     assert (use.mhz_before, use.mhz_mean, use.mhz_after) == (3000.0, 2500.0, 2000.0)
 
 
+@pytest.mark.deep
 def test_a_process_outside_of_the_run_is_seen():
     """It keeps one CPU busy, of all that there are."""
     with counters.watch() as watched:
@@ -104,6 +105,7 @@ def looking(look, times):
     yield
 
 
+@pytest.mark.deep
 def test_a_watcher_rests_twenty_times_as_long_as_it_looks():
     looks = []
 

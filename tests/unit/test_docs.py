@@ -294,6 +294,7 @@ def snakemake_parser() -> Any:
 PARSERS = {"gpd": fault_of_gpd, "make": fault_of_make, "snakemake": fault_of_snakemake}
 
 
+@pytest.mark.deep
 @every
 def test_yaml_examples_are_valid(document: Document) -> None:
     if document.is_generated:

@@ -234,6 +234,7 @@ def test_what_else_is_missing_has_its_remedy_too(bin_directory):
     assert "missing, and in the way of what is named alone:\n  dwgsim (demo) missing: install conda" in text
 
 
+@pytest.mark.deep
 def test_command_line(bin_directory, tmp_path, monkeypatch):
     monkeypatch.setattr(tool_checks, "read_table", lambda: [BWA, DWGSIM, GATK3])
     bin_directory("dwgsim", "echo 'Version: 0.1'; exit 1")

@@ -44,6 +44,7 @@ def python(text: str) -> str:
     return f"'{sys.executable}' -S -E - <<'END'\n{text}\nEND\n"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("then", ["c.fclose(stream)", "c.fflush(stream)", "c.exit(0)"])
 @pytest.mark.parametrize("size", [1, 100_000])
 def test_a_stream_that_nobody_asks_how_it_went(node: Node, size: int, then: str) -> None:

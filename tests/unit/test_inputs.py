@@ -938,6 +938,7 @@ def test_of_several_read_groups_none_is_lost_in_silence(project, form):
     assert project.errors(bam_input="remap") == []
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("program", "recalibrated"),
     [
@@ -1288,6 +1289,7 @@ def test_a_reference_without_alt_contigs_is_not_warned_of(project):
     assert alt_lines(project, "chr21", "chrUn_decoy") == ([], [])
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("end", "more"), [("\n", " made up"), ("\n", ""), ("\r\n", "")])
 @pytest.mark.parametrize("par", ["acgt", "N", "n"])
 def test_pseudoautosomal_regions_of_y_that_are_not_masked_are_warned_of(project, monkeypatch, par, end, more):
@@ -1356,6 +1358,7 @@ def test_missing_intervals_and_jar(project):
 # --- cost, real data ---
 
 
+@pytest.mark.deep
 def test_a_hundred_samples_of_four_lanes_take_little_time(project):
     rows = []
     for sample in range(100):

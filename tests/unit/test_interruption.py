@@ -62,6 +62,7 @@ def test_jobs_elsewhere_are_ended_by_snakemake_which_is_asked_once(tmp_path, mon
     assert (tmp_path / "output").read_text().split() == ["cancelled"]
 
 
+@pytest.mark.deep
 def test_the_second_one_kills(tmp_path, monkeypatch):
     signals(tmp_path, 0.1, 0.3)
     began = time.monotonic()

@@ -224,6 +224,7 @@ def of_version(package, version, members):
     return replace(made, manifest=replace(made.manifest, gpd_version=version))
 
 
+@pytest.mark.deep
 def test_a_package_of_another_version_is_held_and_its_version_is_named(package, tmp_path):
     """It has fewer columns, and its sums have other last digits; by another version a figure is still another."""
     name = "tables/runs.tsv"
@@ -410,6 +411,7 @@ def busy(run):
     return run | {"host": run["host"] | {"load": run["host"]["load"] | {"busy": True, "busy_cpus": 0.9}}}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("check", "change", "output"),
     [

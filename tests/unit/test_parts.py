@@ -165,8 +165,10 @@ def test_a_jobs_processes_are_all_below_it_whatever_they_are_marked_with(journal
     command = "GPD_JOB=other sleep 60 & echo $!; wait"
     with subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, text=True) as shell:
         below = int(shell.stdout.readline())
-        found = OwnParts(journal).processes()
-        os.kill(below, signal.SIGKILL)
+        try:
+            found = OwnParts(journal).processes()
+        finally:
+            os.kill(below, signal.SIGKILL)
     assert found.index(shell.pid) < found.index(below), "parents first"
 
 

@@ -482,6 +482,7 @@ def files(tmp_path):
     return made
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("cache", "cached"), [("warm", True), ("cold", False)])
 def test_reads_and_reference_are_brought_into_the_state_of_the_run(spec, setup, snakemake, files, cache, cached):
     own = [*setup.source.reads("S2"), setup.prepared / REFERENCE / "genome.fa"]

@@ -129,6 +129,7 @@ def pattern_of(words: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z])", re.IGNORECASE)
 
 
+@pytest.mark.deep
 @CLONE
 def test_words_of_our_own_are_not_used_where_the_field_has_one() -> None:
     text = [line for line in lines() if pattern_of("|".join(WORDS)).search(line)]  # one search of most lines

@@ -88,6 +88,7 @@ def as_whole(line: str, threads: str) -> list[str]:
     return [one for word in words for one in named.get(word, [word])]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("rule", EXPECTED)
 def test_command_is_the_one_that_ran_clean(commands, rule):
     assert EXPECTED[rule].split() in commands[rule], commands[rule]

@@ -311,6 +311,7 @@ def test_without_gvcf_and_filters_the_callers_calls_are_the_results(cohort):
 HOSTILE = """--annotation 'a b' $(touch x) ; `touch x` "two words" && | > x"""
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("calling", ["per_sample", "joint"])
 def test_arguments_of_ones_own_come_as_words_and_ids_from_dbsnp(cohort, calling):
     """Nothing in them means anything to a shell."""

@@ -49,6 +49,7 @@ def line_of(text: str, program: str) -> list[str]:
     return line.split()
 
 
+@pytest.mark.deep
 def test_guided_runs_all_six_steps(usual):
     jobs = usual.jobs
     per_sample = {rule: jobs[rule] for rule in ("align", "assemble", "quantify")}

@@ -16,6 +16,7 @@ def released(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Semaphore]:
     return threading.Semaphore(0)
 
 
+@pytest.mark.deep
 def test_many_looks_make_for_one_more(released: threading.Semaphore) -> None:
     before, scheduler = threading.active_count(), Scheduler(released)
     for _ in range(50):
