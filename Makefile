@@ -65,7 +65,7 @@ unit: installed ## tests that need no tool
 
 # one process more than CI has cores: tests wait for each other's jobs to end, for signals and for disks
 e2e: installed
-	@pytest -m "e2e and not long" --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)
+	@pytest -m "e2e and not long" --numprocesses 4 $(BY_FILE) $(PYTEST_ARGS)
 
 test-long: installed ## what make test leaves out: deep, slow, or a variation of what it has
 	@pytest -m long --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)

@@ -46,7 +46,7 @@ def test_the_tuxedo_pipeline_is_measured_on_a_sample_of_each_condition(tmp_path,
     assert {sample.condition for sample in found.found.plan.pools["tuxedo"]} == {"control", "treated"}
 
 
-@pytest.mark.parametrize("name", ["tiny-1", "tiny-rna-1"])
+@pytest.mark.parametrize("name", ["tiny-1", pytest.param("tiny-rna-1", marks=pytest.mark.long)])
 def test_digests_of_a_new_version_are_made_by_one_command(tmp_path, name):
     command = [sys.executable, str(BENCHMARK / "digests.py"), name, str(tmp_path)]
     made = subprocess.run(command, capture_output=True, text=True, check=False)

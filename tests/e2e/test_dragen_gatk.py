@@ -111,6 +111,7 @@ def test_the_model_is_of_the_sample_and_the_calls_are_filtered_by_quality_alone(
     assert not (single / "results/filtered_alone").exists(), "no filter looks at SOR, MQ or QD"
 
 
+@pytest.mark.long
 def test_genotype_gvcfs_reports_weak_variants_of_which_snps_are_filtered(joint: Path) -> None:
     assert {"SNP_QUAL30", "INDEL_DRAGENHardQUAL"} <= {*filters_of(header_of(joint, "cohort"))}
     weak = [fields for line in records(joint, "cohort") if float((fields := line.split("\t"))[5]) < 30]
@@ -119,6 +120,7 @@ def test_genotype_gvcfs_reports_weak_variants_of_which_snps_are_filtered(joint: 
     assert snps and {fields[6] for fields in snps} == {"SNP_QUAL30"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_single_and_joint_calls_are_true(single: Path, joint: Path, sample: str, figure: Callable[[str], None]) -> None:
     assert {"genomics_db_import", "genotype_interval", "hard_filter_interval"} <= rules_of(joint)

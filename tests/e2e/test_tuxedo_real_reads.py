@@ -344,6 +344,7 @@ def test_multiqc_knows_the_summary_of_tophat(tmp_path):
     assert 'id="mqc-module-section-tophat' in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.long
 def test_plots_that_cannot_be_drawn_are_skipped_by_name(tmp_path):
     """Two genes with a handful of reads: nothing to estimate a density from, and nothing that is significant."""
     experiment = tiny_experiment(tmp_path)

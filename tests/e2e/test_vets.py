@@ -80,6 +80,7 @@ def held_against_truth(folder: Path, step: Path) -> compare_calls.Comparison:
     return compare_calls.compare_calls(folder / step / CALLS[folder.name], truth, genome, SAMPLE)
 
 
+@pytest.mark.long
 def test_snps_and_indels_have_a_model_each(single: Path, joint: Path) -> None:
     modelled = {"extract_variant_annotations": 2, "train_variant_annotations": 2}
     of_one = modelled | {"score_variant_annotations": 1}
@@ -92,6 +93,7 @@ def test_snps_and_indels_have_a_model_each(single: Path, joint: Path) -> None:
             assert (models / f"{name}.{kind}.scorer.pkl").stat().st_size > 10_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("calling", CALLS)
 def test_each_variant_has_the_score_of_its_kind_and_a_verdict(request: pytest.FixtureRequest, calling: str) -> None:
     found = records(request.getfixturevalue(calling))
@@ -102,6 +104,7 @@ def test_each_variant_has_the_score_of_its_kind_and_a_verdict(request: pytest.Fi
     assert {"INDEL"} <= {kind for kind, _, _, snp in found if snp == "."}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("calling", CALLS)
 def test_calls_are_true_and_what_is_filtered_is_mostly_false(
     request: pytest.FixtureRequest, calling: str, figure: Callable[[str], None]

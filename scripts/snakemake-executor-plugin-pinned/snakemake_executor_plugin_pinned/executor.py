@@ -27,6 +27,7 @@ from .snakemake_interface import (
     LocalExecutor,
     SpawnedJobError,
     check_version,
+    end_in_a_thread,
     give_shell,
     is_local_rule,
     look_again_once,
@@ -45,6 +46,7 @@ class Executor(LocalExecutor):  # type: ignore[misc]
         super().__post_init__()
         check_version()
         look_again_once()
+        end_in_a_thread()
         given = self.workflow.executor_settings
         self.settings = given if isinstance(given, ExecutorSettings) else of_environment()
         of_job(self.settings, {})  # refuses what no job can have

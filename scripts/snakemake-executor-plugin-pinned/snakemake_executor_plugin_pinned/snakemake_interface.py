@@ -8,12 +8,15 @@
     workflow.global_resources               what all jobs together may have of memory
     ExecutorPluginRegistry._instance        stand_in(), on a cluster's nodes
     JobScheduler._schedule_reevalutation    look_again_once(): its timers would multiply
+    JobScheduler.exit_gracefully            end_in_a_thread(): its handler of SIGTERM would wait for itself
 
 `shell_exec` itself is documented. A Python script's preamble has its value unquoted (script/__init__.py, 9.27.1), which
 is a syntax error for every value: JobShell stands for it there.
 """
 
 import os
+from _thread import start_new_thread
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from threading import Timer
@@ -30,6 +33,7 @@ __all__ = [
     "LocalExecutor",
     "SpawnedJobError",
     "check_version",
+    "end_in_a_thread",
     "give_shell",
     "is_local_rule",
     "look_again_once",
@@ -77,6 +81,23 @@ def look_again_once() -> None:
             timer.start()
 
     JobScheduler._schedule_reevalutation = schedule
+
+
+@cache
+def end_in_a_thread() -> None:
+    """Have Snakemake heed SIGTERM in a thread of its own.
+
+    Its handler takes locks, which the thread that signals interrupt may hold: while it chooses jobs, or waits for the
+    files of one that has ended. It would wait for itself, for ever. threading.Thread takes a lock to start, too.
+    """
+    from snakemake.scheduling.job_scheduler import JobScheduler  # which imports this package
+
+    usual = JobScheduler.exit_gracefully
+
+    def heed(scheduler: Any, *signal: Any) -> None:
+        start_new_thread(usual, (scheduler, *signal))
+
+    JobScheduler.exit_gracefully = heed
 
 
 def is_local_rule(job: Any) -> bool:

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,16 @@ def test_a_job_ends_with_its_snakemake_and_is_recorded(here: Folder, signum: int
     (record,) = here.records()
     assert (record["id"], record["cause"]) == (job_id, "killed")
     assert of_job(job_id) == []
+
+
+def test_a_request_to_end_is_heard_while_snakemake_finishes_a_job(here: Folder) -> None:
+    """It holds a lock there, which its own handler of SIGTERM takes, too: as here, while it waits for a file."""
+    run = here.start(here.command('rule all:\n    output: "x"\n    shell: "true"\n', "--latency-wait", "5"))
+    wait_until(here.records)
+    time.sleep(1.5)
+    assert run.poll() is None, "it has waited for no file"
+    run.terminate()
+    assert run.wait(timeout=30) != 0
 
 
 def test_a_run_whose_launcher_was_killed_ends_with_the_record(here: Folder) -> None:
