@@ -60,10 +60,10 @@ NEEDS_NO_TOOL := not long and not e2e and not bench and not slurm and not numa a
 test-fast: lint ## lint, units and dry runs, without those that take long
 	@pytest -m "$(NEEDS_NO_TOOL) and not deep" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
 
+# more processes than CI has cores: tests wait for jobs to end, for signals and for disks
 unit: installed ## tests that need no tool
-	@pytest -m "$(NEEDS_NO_TOOL)" --numprocesses 2 $(BY_FILE) $(PYTEST_ARGS)
+	@pytest -m "$(NEEDS_NO_TOOL)" --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)
 
-# one process more than CI has cores: tests wait for each other's jobs to end, for signals and for disks
 e2e: installed
 	@pytest -m "e2e and not long" --numprocesses 4 $(BY_FILE) $(PYTEST_ARGS)
 
@@ -73,7 +73,7 @@ test-long: installed ## what make test leaves out: deep, slow, or a variation of
 test-bench: installed ## whether each benchmark works, in its smallest size
 	@pytest -m bench --numprocesses 2 $(PYTEST_ARGS)
 
-# one process more than CI has cores, as above: Slurm's own delays are most of what these take
+# as above: Slurm's own delays are most of what these take
 test-slurm: installed ## the workflow through a real Slurm of several nodes, which is started for it
 	@scripts/setup/slurm --quiet
 	@pytest -m slurm --numprocesses 3 $(BY_FILE) $(PYTEST_ARGS)

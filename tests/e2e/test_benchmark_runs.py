@@ -14,6 +14,7 @@ pytestmark = pytest.mark.e2e
 BENCHMARK = ROOT / "resources" / "benchmark"
 
 
+@pytest.mark.long
 def test_a_benchmark_ends_in_one_figure_and_a_package(tmp_path, monkeypatch, figure):
     for name, value in SHORT_JVMS.items():
         monkeypatch.setenv(name, value)

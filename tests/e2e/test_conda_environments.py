@@ -41,6 +41,7 @@ def test_germline(tmp_path: Path) -> None:
     run(cohort, "all")
 
 
+@pytest.mark.long
 def test_tuxedo(tmp_path: Path) -> None:
     """Up to Cuffdiff's tables: cummeRbund, whose environment is R alone, takes longer than all else."""
     experiment = tiny_experiment(tmp_path, lanes=1)  # with replicates: cuffdiff fits a dispersion where it has none

@@ -107,10 +107,10 @@ def test_files_are_fetched_once_however_slow(table: Path, provider: Provider) ->
 @pytest.mark.parametrize(
     ("name", "fault", "line"),
     [
-        ("genome.fa", "changed", "genome.fa has another MD5 sum"),
+        pytest.param("genome.fa", "changed", "genome.fa has another MD5 sum", marks=pytest.mark.long),
         ("genome.fa", "longer", "genome.fa has 11004 bytes"),
         ("known.vcf.gz", "cut short", "of 2 files are missing"),
-        ("known.vcf.gz", "missing", "of 2 files are missing"),
+        pytest.param("known.vcf.gz", "missing", "of 2 files are missing", marks=pytest.mark.long),
     ],
 )
 def test_a_file_that_is_not_whole_is_not_kept_and_fetched_again(

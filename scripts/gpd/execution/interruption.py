@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from _thread import start_new_thread
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -68,7 +69,7 @@ def check() -> None:
 def _caught(signum: int, _frame: object) -> None:
     if _state.signum is None and _state.running:
         _state.signum = signum
-        threading.Thread(target=_end, args=(_state.running,), daemon=True).start()
+        start_new_thread(_end, (_state.running,))  # threading.Thread takes a lock, which we may have interrupted
         return
     for pid in list(_state.running):
         with suppress(ProcessLookupError):
