@@ -84,8 +84,8 @@ def processes_of(job_id):
     return [path.name for path in Path("/proc").glob("[0-9]*") if mark in read_text(f"{path}/environ")]
 
 
-def wait_until(condition, timeout_s=20.0):
-    """Wait until a condition holds; return its value, or fail."""
+def wait_until(condition, timeout_s=50.0):
+    """Wait until a condition holds; return its value, or fail: before the `sleep 60` of a job to strike ends."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         value = condition()

@@ -182,7 +182,7 @@ def test_ctrl_c_on_a_terminal(folder: Folder) -> None:
     folder.wait_for("map_and_sort")
     os.write(ours, b"\x03")
     assert process.wait(timeout=30) == 130
-    wait_until(lambda: b"the same command goes on" in output, timeout_s=10)
+    wait_until(lambda: b"the same command goes on" in output)
     assert not folder.left()
 
 
@@ -221,7 +221,7 @@ def test_another_run_that_holds_cpus_is_named(folder: Folder, tmp_path: Path) ->
     holder.stdin.write("until [ -e go ]; do sleep 0.1; done")
     holder.stdin.close()
     holder.stdin = None
-    wait_until(folder.jobs, timeout_s=20)
+    wait_until(folder.jobs)
     run = folder.start("run", "germline", "prepare")
     lines = []
     for line in run.stdout:

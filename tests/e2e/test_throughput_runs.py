@@ -167,7 +167,7 @@ def twice(tmp_path_factory: pytest.TempPathFactory) -> Twice:
     pool(folder, ("A1", "B1"))
     lab = Lab(folder, {"concurrent_samples": [1, 2], "modes": BOTH_MODES})
     with lab.start("throughput", "run", lab.file) as process:
-        wait_until((lab.study / "reference").exists)
+        wait_until(lambda: (lab.study / "reference").exists() or process.poll() is not None, timeout_s=HANGS_S)
         meanwhile = lab.run()
         stdout, stderr = process.communicate(timeout=HANGS_S)
     return Twice(lab, subprocess.CompletedProcess((), process.returncode, stdout, stderr), meanwhile)

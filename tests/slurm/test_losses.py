@@ -148,7 +148,7 @@ def test_snakemake_is_killed_and_started_again(cohort: Cohort, figure: Callable[
 
     second = cohort.start()
     wait_until(lambda: len(cohort.cluster.running()) == 2 or second.process.poll() is not None, timeout_s=RUN_S)
-    wait_until(lambda: second.process.poll() is not None or (cohort.folder / "logs/write/A.log").exists(), timeout_s=10)
+    wait_until(lambda: second.process.poll() is not None or (cohort.folder / "logs/write/A.log").exists())
     cohort.let_go()
     second.end()
     figure(f"Slurm, Snakemake killed: job {old} was at work; the second run ended with {second.process.returncode}")

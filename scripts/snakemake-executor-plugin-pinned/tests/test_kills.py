@@ -3,11 +3,14 @@
 import os
 import signal
 import subprocess
-import time
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from folders import Folder, wait_until
+from snakemake.scheduling.job_scheduler import JobScheduler
+from snakemake_executor_plugin_pinned.snakemake_interface import end_in_a_thread
 
 pytestmark = pytest.mark.e2e
 LONG = 'rule all:\n    output: "x"\n    shell: "echo $GPD_JOB > began; sleep {seconds}; touch {{output}}"\n'
@@ -75,12 +78,25 @@ def test_a_job_ends_with_its_snakemake_and_is_recorded(here: Folder, signum: int
 
 def test_a_request_to_end_is_heard_while_snakemake_finishes_a_job(here: Folder) -> None:
     """It holds a lock there, which its own handler of SIGTERM takes, too: as here, while it waits for a file."""
-    run = here.start(here.command('rule all:\n    output: "x"\n    shell: "true"\n', "--latency-wait", "5"))
-    wait_until(here.records)
-    time.sleep(1.5)
-    assert run.poll() is None, "it has waited for no file"
+    run = here.start(here.command('rule all:\n    output: "x"\n    shell: "true"\n', "--latency-wait", "15"))
+    logs = here.folder / ".snakemake/log"
+    wait_until(lambda: any("Waiting at most" in path.read_text() for path in logs.glob("*.log")))
     run.terminate()
-    assert run.wait(timeout=30) != 0
+    assert run.wait(timeout=60) != 0
+
+
+def test_a_request_to_end_waits_for_no_lock() -> None:
+    """Whatever Snakemake does when the signal comes: here its handler is called while the lock is held."""
+    end_in_a_thread()
+    scheduler = SimpleNamespace(_lock=threading.Lock(), _open_jobs=threading.Semaphore(0), _user_kill=None)
+    with scheduler._lock:
+        handler = threading.Thread(target=JobScheduler.exit_gracefully, args=(scheduler,), daemon=True)
+        handler.start()
+        handler.join(timeout=30)
+        assert not handler.is_alive()
+        assert scheduler._user_kill is None
+    wait_until(lambda: scheduler._user_kill == "graceful")
+    assert scheduler._open_jobs.acquire(timeout=30), "the scheduler is not woken"
 
 
 def test_a_run_whose_launcher_was_killed_ends_with_the_record(here: Folder) -> None:
