@@ -198,13 +198,16 @@ class Cluster:
             daemon.end()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def restart_slurmctld(self, signum: signal.Signals = signal.SIGTERM) -> None:
+    def restart_slurmctld(
+        self, signum: signal.Signals = signal.SIGTERM, meanwhile: Callable[[], object] = lambda: None
+    ) -> None:
         """End slurmctld by a signal, SIGKILL as in a crash, and start it again from what it had saved.
 
         A job whose start it had not saved it starts anew, finds it at work, and drains the node: that is not meant.
         """
         time.sleep(SAVED_WITHIN_S)
         self.daemons["slurmctld"].end(signum)
+        meanwhile()
         self.start_slurmctld()
 
     def forget_jobs(self) -> None:

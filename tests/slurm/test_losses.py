@@ -14,6 +14,7 @@ from launching import wait_until
 from running import HOLD, RUN_S, Cohort, cluster_for_tests, submitted
 
 from gpd.execution import workflow
+from gpd.execution.snakemake.__main__ import SILENT
 
 pytestmark = pytest.mark.slurm
 
@@ -129,9 +130,14 @@ def test_ctrl_c_while_snakemake_asks_what_became_of_its_jobs(cohort: Cohort) -> 
 
 
 def test_slurmctld_is_killed_and_started_again(cohort: Cohort) -> None:
+    """Meanwhile Snakemake asks what became of its jobs."""
     run = cohort.start()
     cohort.begun("A")
-    cohort.cluster.restart_slurmctld(signal.SIGKILL)
+
+    def asked() -> None:
+        wait_until(lambda: SILENT in run.output or run.process.poll() is not None, timeout_s=RUN_S)
+
+    cohort.cluster.restart_slurmctld(signal.SIGKILL, meanwhile=asked)
     cohort.let_go()
     assert run.end() == 0, run.output
     assert [record["cause"] for sample in "AB" for record in cohort.attempts(sample)] == [None, None]
