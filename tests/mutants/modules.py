@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = Path("scripts/snakemake-executor-plugin-pinned")
 UNITS = "tests/unit/test_"
 # what is changed, and the tests that must miss a change
-LAUNCHER = ("launcher_*", "outputs", "parts", "retries", "failed_writes", "topology", "shared_files", "ledger_*")
+LAUNCHER = ("launcher_*", "outputs", "parts", "retries", "failed_writes", "topology", "ledger_*")
 CHECKS = (
     "inputs",
     "made_of",

@@ -32,6 +32,13 @@ def test_a_full_disk_and_a_full_quota_are_the_same_cause(tmp_path, monkeypatch, 
     assert [cause for cause, *_ in finished] == ["disk_full"]
 
 
+def test_a_folder_that_cannot_be_made_is_said_in_one_line(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "file/runtime"))
+    with pytest.raises(LauncherError, match=r"file/runtime: cannot make it.*Not a directory; set GPD_RUNTIME_DIR"):
+        runtime.runtime_dir()
+
+
 def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path):
     target = tmp_path / "of somebody else"
     target.write_text("precious")
