@@ -174,6 +174,7 @@ def test_snakemake_is_started_as_by_its_name_and_loads_pandas_when_it_is_used(tm
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "__main__.py").write_text(LOADS)
+    (tmp_path / "snakemake_executor_plugin_slurm.py").touch()  # which would need the real one
     ended = workflow.run(
         [sys.executable, str(workflow.SNAKEMAKE), "--cores", "2"],
         tmp_path / "log",
