@@ -1,11 +1,12 @@
 """CPUs for jobs that run at once or not at all, as a pipe's members: taken at once, so that none waits for another."""
 
 import os
+import signal
 import time
 
 from .cpu_allocation import acquire
 from .journal import recover, unfinished
-from .requester import Ended, Parent
+from .requester import ENDINGS, Ended, Parent
 from .runtime import runtime_dir
 from .topology import format_cpus
 from .wrapper import heed_signals
@@ -25,6 +26,7 @@ def hold(settings):
         print(format_cpus(allocation.cpus), flush=True)
         while os.read(0, 4096):
             continue
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)  # Snakemake's end may be told after that of its pipe
     except Ended as end:
         code = 128 + end.signum
     await_members(runtime, settings.gang)

@@ -1,0 +1,42 @@
+"""CPUs that a gang has are held until none of its members is left."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from launching import Node, wait_until
+
+
+def blocks(pid: int, signum: int) -> bool:
+    """Whether a process has a signal wait."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    (mask,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigBlk"))
+    return bool(int(mask, 16) >> (signum - 1) & 1)
+
+
+@pytest.mark.deep
+def test_the_end_of_snakemake_is_told_twice_and_ends_no_hold_before_its_members(node: Node) -> None:
+    """By the end of the pipe, and by a signal, in either order."""
+    for first in ("pipe", "signal"):
+        words = [sys.executable, "-S", "-E", str(node.launch), "hold", "--threads=1", f"--gang={first}"]
+        holder = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=node.folder, env=node.environment
+        )
+        cpus = holder.stdout.readline().decode().strip()
+        go = node.folder / f"{first}.go"
+        command = f"touch {first}.began; until [ -e {go} ]; do sleep 0.05; done"
+        member = node.start(command, f"--gang={first}", f"--cpus={cpus}", name=first)
+        wait_until((node.folder / f"{first}.began").exists)
+        told = [holder.stdin.close, holder.terminate]
+        for tell in told if first == "pipe" else reversed(told):
+            tell()
+            wait_until(lambda pid=holder.pid: blocks(pid, signal.SIGTERM))
+        with pytest.raises(subprocess.TimeoutExpired):
+            holder.wait(timeout=0.5)
+        assert node.allocated() == {int(cpus)}
+        go.touch()
+        assert member.wait(timeout=30) == 0
+        assert holder.wait(timeout=30) == (0 if first == "pipe" else 143)
+        assert node.allocated() == set()
