@@ -85,7 +85,7 @@ def processes_of(job_id):
 
 
 def wait_until(condition, timeout_s=50.0):
-    """Wait until a condition holds; return its value, or fail: before the `sleep 60` of a job to strike ends."""
+    """Wait until a condition holds; return its value, or fail, sooner than a job ends that sleeps for 60 s."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         value = condition()
