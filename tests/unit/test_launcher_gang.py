@@ -17,26 +17,25 @@ def blocks(pid: int, signum: int) -> bool:
 
 
 @pytest.mark.deep
-def test_the_end_of_snakemake_is_told_twice_and_ends_no_hold_before_its_members(node: Node) -> None:
+@pytest.mark.parametrize("first", ["pipe", "signal"])
+def test_the_end_of_snakemake_is_told_twice_and_ends_no_hold_before_its_members(node: Node, first: str) -> None:
     """By the end of the pipe, and by a signal, in either order."""
-    for first in ("pipe", "signal"):
-        words = [sys.executable, "-S", "-E", str(node.launch), "hold", "--threads=1", f"--gang={first}"]
-        holder = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=node.folder, env=node.environment
-        )
-        cpus = holder.stdout.readline().decode().strip()
-        go = node.folder / f"{first}.go"
-        command = f"touch {first}.began; until [ -e {go} ]; do sleep 0.05; done"
-        member = node.start(command, f"--gang={first}", f"--cpus={cpus}", name=first)
-        wait_until((node.folder / f"{first}.began").exists)
-        told = [holder.stdin.close, holder.terminate]
-        for tell in told if first == "pipe" else reversed(told):
-            tell()
-            wait_until(lambda pid=holder.pid: blocks(pid, signal.SIGTERM))
-        with pytest.raises(subprocess.TimeoutExpired):
-            holder.wait(timeout=0.5)
-        assert node.allocated() == {int(cpus)}
-        go.touch()
-        assert member.wait(timeout=30) == 0
-        assert holder.wait(timeout=30) == (0 if first == "pipe" else 143)
-        assert node.allocated() == set()
+    words = [sys.executable, "-S", "-E", str(node.launch), "hold", "--threads=1", "--gang=services"]
+    holder = subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=node.folder, env=node.environment
+    )
+    cpus = holder.stdout.readline().decode().strip()
+    command = "touch began; until [ -e go ]; do sleep 0.05; done"
+    member = node.start(command, "--gang=services", f"--cpus={cpus}", name="member")
+    wait_until((node.folder / "began").exists)
+    told = [holder.stdin.close, holder.terminate]
+    for tell in told if first == "pipe" else reversed(told):
+        tell()
+        wait_until(lambda: blocks(holder.pid, signal.SIGTERM))
+    with pytest.raises(subprocess.TimeoutExpired):
+        holder.wait(timeout=0.5)
+    assert node.allocated() == {int(cpus)}
+    (node.folder / "go").touch()
+    assert member.wait(timeout=30) == 0
+    assert holder.wait(timeout=30) == (0 if first == "pipe" else 143)
+    assert node.allocated() == set()

@@ -11,6 +11,7 @@ import pytest
 import snakemake_executor_plugin_slurm as plugin
 
 from gpd.execution.snakemake import __main__ as as_run
+from gpd.execution.snakemake_log import Progress
 
 
 def still_at_work(jobs: list[SimpleNamespace]) -> list[SimpleNamespace]:
@@ -50,6 +51,12 @@ def test_jobs_are_kept_where_slurm_does_not_answer(
     as_run.wait_for_slurm()
     assert still_at_work(jobs) == jobs
     assert [record.message for record in caplog.records if record.levelno == logging.WARNING] == [as_run.SILENT]
+
+
+def test_gpd_run_shows_that_slurm_does_not_answer() -> None:
+    progress = Progress()
+    progress.read(as_run.SILENT)
+    assert progress.notes == [as_run.SILENT]
 
 
 def test_what_slurm_answers_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 LAZY = {"pandas", "boto3", "botocore.client"}
-SILENT = "Slurm does not say what became of its jobs: they are taken to run, and it is asked again"
+SILENT = "warning: Slurm does not say what became of its jobs: they are taken to run, and it is asked again"
 
 
 class LoadedWhenUsed:
