@@ -13,17 +13,15 @@ On 2 cores it takes some 25 minutes. `mb40` takes hours, and 40 minutes with --f
 recalibrated reads and their GVCFs, as the workflow makes them. `--smallest` takes 20 kb.
 """
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benches import cohorts, measurements
 from benches.cohorts import Simulated
-from benches.jvms import ALONE
+from benches.jvms import ALONE, jvm_options
 from benches.measurements import Measurement
 from benches.runs import CALLS_OF, BenchRun, Runner, cpu_s, run_bench
 
@@ -91,19 +89,6 @@ def targets(route: Route, runner: Runner) -> list[str]:
     calls = CALLS_OF[str(route.settings.get("filter", SETTINGS["filter"]))].format(callset="cohort")
     of_samples = [file.format(sample=sample) for file in route.files for sample in runner.samples]
     return [*([calls] if route.calls else []), *of_samples]
-
-
-@contextmanager
-def jvm_options(options: str) -> Iterator[None]:
-    """Those of all JVMs; they win over those of a command."""
-    name = "_JAVA_OPTIONS"
-    before = os.environ.get(name)
-    os.environ[name] = options
-    try:
-        yield
-    finally:
-        os.environ.pop(name)
-        os.environ.update({} if before is None else {name: before})
 
 
 def one_turn(cohort: Simulated, runner: Runner, folder: Path) -> Counter[str]:

@@ -8,11 +8,10 @@ is what is between the two of a turn. ApplyBQSR passes all contigs in any case: 
 shallow, so that what contigs cost stands out: seconds of a deeper one grow with its reads in both. JVMs compile for
 long walks, as a genome's do.
 
-At a tenth it takes some 50 minutes on one core, and 3 GB of disk. `--smallest` takes a thousandth, and ends before the
+At a tenth it takes some 40 minutes on one core, and 3 GB of disk. `--smallest` takes a thousandth, and ends before the
 call set: GenotypeGVCFs takes minutes for its contigs, however short.
 """
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benches import measurements
-from benches.jvms import ALONE
+from benches.jvms import ALONE, jvm_options
 from benches.measurements import Measurement
 from benches.runs import CALLS, Runner, cpu_s, recorded
 
@@ -107,9 +106,10 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.smallest:
         arguments.scale, arguments.repeats = 0.001, 1
-    os.environ["_JAVA_OPTIONS"] = ALONE["C2"]  # by its few reads alone, a shallow sample's walk would count as short
     measurements.show_machine()
-    with TemporaryDirectory(prefix="gpd-bench-") as made:
+    # by its few reads alone, a shallow sample's walk would count as short
+    options = ALONE["C1" if arguments.smallest else "C2"]
+    with TemporaryDirectory(prefix="gpd-bench-") as made, jvm_options(options):
         simulate(Path(made) / "pool", arguments.sample, arguments.scale, arguments.seed)
         found = measure(Path(made), arguments.sample, arguments.repeats, CALLED if arguments.smallest else CALLS)
         holds = measurements.show(found, arguments.smallest)
