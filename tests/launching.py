@@ -71,6 +71,10 @@ class Node:
         with path.open("rb") as file:
             return {cpu for cpu in os.sched_getaffinity(0) if is_allocated(file.fileno(), cpu)}
 
+    def queued(self):
+        """Return how many launchers stand in the queue, those that are being served among them."""
+        return sum(path.name.isdigit() for path in (self.runtime / "queue").rglob("*"))
+
     def check(self):
         """Return what is wrong with the ledger, once the jobs whose launchers were killed are recorded in it."""
         recovering = [sys.executable, "-S", "-E", LAUNCH, "jobs"]

@@ -14,6 +14,7 @@ import time
 
 import jsonschema
 import pytest
+from launcher.cpu_allocation import LOOK_S
 from launcher.journal import read_notes
 from launcher.processes import children, descendants
 from launcher.system import read_text
@@ -196,20 +197,22 @@ def test_what_outlives_its_launchers_without_their_locks_is_ended(node):
 def test_who_stands_in_the_queue_sees_that_nobody_waits_for_it_any_more(node):
     """Behind another run's jobs it would stand for hours, and keep its own run from starting again."""
     holder = node.start("sleep 60", name="holder", threads=len(CPUS))
-    wait_until(lambda: node.allocated() == CPUS)
+    wait_until(lambda: node.allocated() == CPUS and not node.queued())
     head = node.start("true", name="head")
-    wait_until(lambda: sum(path.name.isdigit() for path in (node.runtime / "queue").rglob("*")) == 1)
-    with subprocess.Popen(["sleep", "60"]) as asker:
-        second = node.start("true", "--asked-by", asker.pid, name="second")
-        wait_until(lambda: sum(path.name.isdigit() for path in (node.runtime / "queue").rglob("*")) == 2)
-        asker.kill()
-    assert second.wait(timeout=20) == 143
+    wait_until(lambda: node.queued() == 1)
+    shell = shlex.join(["bash", "-c", f"{shlex.join(node.command_line(name='second'))} <<< true; true"])
+    asking = ["bash", "-c", f"{shell} & exec sleep 60"]
+    with subprocess.Popen(asking, cwd=node.folder, env=node.environment, stderr=subprocess.DEVNULL) as snakemake:
+        wait_until(lambda: node.queued() == 2)
+        time.sleep(1.5 * LOOK_S)
+        assert node.queued() == 2, "it is waited for"
+        snakemake.kill()
+    (record,) = wait_until(lambda: node.ledger.exists() and node.records())
     assert holder.poll() is None and head.poll() is None
-    (record,) = node.records()
     assert (record["wildcards"]["sample"], record["cause"]) == ("second", "killed")
-    assert record["message"].endswith("while it waited for CPUs")
+    assert record["message"] == f"Snakemake (PID {snakemake.pid}) is gone while it waited for CPUs"
     holder.terminate()
-    for process in (holder, head, second):
+    for process in (holder, head):
         process.wait(timeout=20)
         process.stderr.close()
 
@@ -217,9 +220,9 @@ def test_who_stands_in_the_queue_sees_that_nobody_waits_for_it_any_more(node):
 def test_killed_while_it_waits(node):
     """One behind the head, and the head itself."""
     holder = node.start("sleep 30", name="holder", threads=len(CPUS))
-    wait_until(lambda: node.allocated() == CPUS)
+    wait_until(lambda: node.allocated() == CPUS and not node.queued())
     waiters = [node.start("true", name=f"w{n}") for n in range(3)]
-    wait_until(lambda: sum(path.name.isdigit() for path in (node.runtime / "queue").rglob("*")) == 3)
+    wait_until(lambda: node.queued() == 3)
     waiters[1].kill()
     waiters[0].terminate()
     assert waiters[0].wait(timeout=20) == 143
@@ -339,7 +342,7 @@ def test_soak(node):
     assert not (node.folder / "overlaps").exists()
     assert node.allocated() == set()
     assert job_ids(node) == []
-    assert not any(path.name.isdigit() for path in (node.runtime / "queue").rglob("*"))
+    assert not node.queued()
     split = sum(record["cause"] == "killed" for record in node.records())
     print(f"\nsoak: {JOBS} jobs, {kills} kills, {split} attempts lost, {took:.0f} s")
     assert split > 10, "the kills did hit"

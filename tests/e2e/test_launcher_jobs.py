@@ -501,12 +501,12 @@ def test_jobs_wait_in_turn(node):
     """A wide job is not overtaken by narrow ones that came later, and none overlaps."""
     order = "echo $GPD_JOB >> order"
     first = node.start("until [ -e go ]; do sleep 0.1; done", name="first")
-    wait_until(lambda: node.allocated() and not tickets(node))  # it has left the queue, too
+    wait_until(lambda: node.allocated() and not node.queued())  # it has left the queue, too
     others = []
     for number in range(6):
         threads = len(CPUS) if number == 0 else 1
         others.append(node.start(order, name=f"n{number}", threads=threads))
-        wait_until(lambda number=number: tickets(node) == number + 1)
+        wait_until(lambda number=number: node.queued() == number + 1)
     (node.folder / "go").touch()
     for process in [first, *others]:
         assert process.wait(timeout=60) == 0
@@ -518,9 +518,9 @@ def test_jobs_wait_in_turn(node):
 def test_waiters_cost_nothing(node):
     """Eight waiters together use under 1% of a CPU."""
     holder = node.start("sleep 30", name="holder", threads=len(CPUS))
-    wait_until(lambda: node.allocated() == CPUS)
+    wait_until(lambda: node.allocated() == CPUS and not node.queued())
     waiters = [node.start("true", name=f"w{n}", threads=1) for n in range(8)]
-    wait_until(lambda: tickets(node) == 8)
+    wait_until(lambda: node.queued() == 8)
     time.sleep(1)
     before = sum(cpu_ticks(process.pid) for process in waiters)
     time.sleep(4)
@@ -530,11 +530,6 @@ def test_waiters_cost_nothing(node):
     for process in [holder, *waiters]:
         process.wait(timeout=60)
     assert node.check() == ()
-
-
-def tickets(node):
-    """Return how many launchers stand in the queue."""
-    return sum(path.name.isdigit() for path in (node.runtime / "queue").rglob("*"))
 
 
 def cpu_ticks(pid):
