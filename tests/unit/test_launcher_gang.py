@@ -16,14 +16,17 @@ def blocks(pid: int, signum: int) -> bool:
     return bool(int(mask, 16) >> (signum - 1) & 1)
 
 
+def hold(node: Node, gang: str) -> subprocess.Popen[bytes]:
+    """One CPU, until the end of stdin and of the gang's members."""
+    words = [sys.executable, "-S", "-E", str(node.launch), "hold", "--threads=1", f"--gang={gang}"]
+    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=node.folder, env=node.environment)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("first", ["pipe", "signal"])
 def test_the_end_of_snakemake_is_told_twice_and_ends_no_hold_before_its_members(node: Node, first: str) -> None:
     """By the end of the pipe, and by a signal, in either order."""
-    words = [sys.executable, "-S", "-E", str(node.launch), "hold", "--threads=1", "--gang=services"]
-    holder = subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=node.folder, env=node.environment
-    )
+    holder = hold(node, "services")
     cpus = holder.stdout.readline().decode().strip()
     command = "touch began; until [ -e go ]; do sleep 0.05; done"
     member = node.start(command, "--gang=services", f"--cpus={cpus}", name="member")
@@ -39,3 +42,16 @@ def test_the_end_of_snakemake_is_told_twice_and_ends_no_hold_before_its_members(
     assert member.wait(timeout=30) == 0
     assert holder.wait(timeout=30) == (0 if first == "pipe" else 143)
     assert node.allocated() == set()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("other", ["--gang=a", "--gang=z", "--threads=1"])
+def test_a_hold_waits_for_no_job_but_its_own_members(node: Node, other: str) -> None:
+    beside = node.start("touch began; until [ -e go ]; do sleep 0.05; done", other, name="beside")
+    wait_until((node.folder / "began").exists)
+    holder = hold(node, "services")
+    holder.communicate(timeout=10)
+    assert holder.returncode == 0
+    assert beside.poll() is None
+    (node.folder / "go").touch()
+    assert beside.wait(timeout=30) == 0

@@ -349,6 +349,17 @@ def test_memory_is_noted_near_what_slurm_granted(monkeypatch, tmp_path):
     assert noted(290, 310, 320, 200, 600) == ["memory 460 500", "memory 750 500"]
 
 
+def test_a_job_that_never_began_waited_until_its_end(monkeypatch, tmp_path):
+    monkeypatch.setenv("GPD_RUNTIME_DIR", str(tmp_path / "runtime"))
+    asked, _ = parse(["--step", "s", "--rule", "r", "--log", "log"])
+    asked.ledger = str(tmp_path / "ledger.jsonl")
+    attempt = Attempt(asked, "true", Requester(), runtime_dir())
+    attempt.began -= 3600
+    attempt.finish("killed", "SIGTERM to the launcher", 143)
+    assert attempt.record["start"] is None
+    assert 3600 <= attempt.record["wait_s"] < 3700
+
+
 # ---- names of logs
 
 
