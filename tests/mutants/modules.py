@@ -3,9 +3,9 @@
     make mutants                                          # many hours
     make mutants MUTANTS_ARGS="runtime made_of"           # these modules alone
 
-Cosmic Ray changes one operator, number or branch at a time, in a copy of the repository, and runs unit tests: those
-that are called as the module is, or else all that know modules of its folder. The exit code is 1 where a change
-survived. Some make no other program, such as `>` for `>=` of a bound that is never met.
+Cosmic Ray changes one operator, number or branch at a time, in a copy of the repository, and runs the tests that are
+called as the module is, or else all that know modules of its folder: of the launcher also those that run its jobs. The
+exit code is 1 where a change survived. Some make no other program, such as `>` for `>=` of a bound that is never met.
 """
 
 import argparse
@@ -20,24 +20,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = Path("scripts/snakemake-executor-plugin-pinned")
-UNITS = "tests/unit/test_"
-# what is changed, and the tests that must miss a change
-LAUNCHER = ("launcher_*", "outputs", "parts", "retries", "failed_writes", "topology", "ledger_*")
-CHECKS = (
-    "inputs",
-    "made_of",
-    "same_genome",
-    "preflight",
-    "tools_found_well",
-    "workflow",
-    "fuzz",
-    "schemas",
-    "disk_room",
-)
+# what is changed, and the tests that must miss a change, the quickest first
+LAUNCHER = ("unit/test_launcher_*", *(f"unit/test_{name}" for name in ("outputs", "parts", "retries", "failed_writes")))
+LAUNCHER += ("unit/test_topology", "unit/test_ledger_*", "e2e/test_launcher_*", "e2e/test_any_workflow_runs")
+OF_CHECKS = ("inputs", "made_of", "same_genome", "preflight", "tools_found_well", "workflow", "fuzz", "schemas")
+CHECKS = tuple(f"unit/test_{name}" for name in (*OF_CHECKS, "disk_room"))
 MUTATED = {PLUGIN / "snakemake_executor_plugin_pinned/launcher": LAUNCHER, Path("workflow/scripts/checks"): CHECKS}
 COSMIC_RAY = ("uvx", "--quiet", "--from", "cosmic-ray==8.7.0", "cosmic-ray")
-WITHOUT_TOOLS = "not e2e and not long"
-TIMEOUT_S = 300
+TIMEOUT_S = 600
 CONFIG = """\
 [cosmic-ray]
 module-path = "{module}"
@@ -56,7 +46,7 @@ def modules() -> dict[str, Path]:
 
 def tests_of(module: Path) -> list[str]:
     """The files of tests that must miss a change of a module."""
-    found = [path for name in MUTATED[module.parent] for path in sorted(ROOT.glob(f"{UNITS}{name}.py"))]
+    found = [path for name in MUTATED[module.parent] for path in sorted(ROOT.glob(f"tests/{name}.py"))]
     own = [path for path in found if path.stem.removeprefix("test_").removeprefix("launcher_") == module.stem]
     return [str(path.relative_to(ROOT)) for path in own or found]
 
@@ -64,7 +54,7 @@ def tests_of(module: Path) -> list[str]:
 def mutate(copy: Path, module: Path, tests: list[str]) -> list[str]:
     """The changes of a module that its tests did not miss, each as a patch."""
     session, config = copy / "session.sqlite", copy / "cosmic-ray.toml"
-    command = shlex.join([sys.executable, "-m", "pytest", "-x", "-q", "-m", WITHOUT_TOOLS, *tests])
+    command = shlex.join([sys.executable, "-m", "pytest", "-x", "-q", "-m", "not long", *tests])
     config.write_text(CONFIG.format(module=module, timeout=TIMEOUT_S, command=json.dumps(command)))
     session.unlink(missing_ok=True)
     places = os.pathsep.join(str(copy / folder) for folder in ("scripts", PLUGIN))
