@@ -1,4 +1,4 @@
-"""Parts of a job: what is listed of them, what is counted once, and what the journal tells of them."""
+"""Parts of a job: what is listed of them, and what the journal tells of them."""
 
 import os
 import signal
@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from launcher import free_cpus, parts
 from launcher import journal as journals
+from launcher import parts
 from launcher.command import quoted
 from launcher.journal import Journal
 from launcher.node import own_ledger
@@ -15,26 +15,6 @@ from launcher.own_parts import OwnParts
 from launcher.processes import stat_fields
 from launcher.system import LauncherError
 from launching import wait_until
-
-
-def job(job_id, mem_mb=100, cpus="0", gang=None):
-    return {"record": {"id": job_id, "mem_mb": mem_mb, "cpus": cpus, "gang": gang}}
-
-
-@pytest.mark.parametrize(
-    ("jobs", "cpus", "mem_mb"),
-    [
-        ([job("a", cpus="0-1"), job("b", cpus="2")], 3, 200),
-        ([job("a"), job("b", gang="a")], 1, 100),  # a part that runs in the memory of the job around
-        ([job("a", cpus="0-1"), job("b", cpus="0", gang="a"), job("c", cpus="1", gang="a")], 2, 200),
-        ([job("a"), job("b", gang="a"), job("c", cpus="1")], 2, 200),
-        ([job("a", gang="a"), job("b", gang="a")], 1, 100),  # once it knows that it has parts
-        ([job("a", gang="pipe"), job("b", gang="pipe")], 1, 200),  # members of a pipe ask each for their own
-        ([job("a", cpus=None, mem_mb=None)], 0, 0),
-    ],
-)
-def test_what_a_job_and_its_parts_have_together_is_counted_once(jobs, cpus, mem_mb):
-    assert (free_cpus.allocated(jobs), free_cpus.requested_mb(jobs)) == (cpus, mem_mb)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tools that were found well are not started again while they are the same; what is wrong is said each time."""
+"""Tools: which a run needs, when they are started to say their version, what is wrong and how to get them."""
 
 from pathlib import Path
 
@@ -84,3 +84,60 @@ def test_notes_that_are_damaged_or_cannot_be_written_cost_a_start(tool: Tool, da
     assert tool.looked_at() == ([], 1)
     tool.notes = tool.notes.parent / "missing" / "notes.json"
     assert tool.looked_at() == ([], 1)
+
+
+def test_tools_are_started_with_their_arguments_and_may_end_with_another_status(tool: Tool) -> None:
+    tool.file.write_text(f"#!/bin/sh\necho >>{tool.starts}\necho caller v4.6; [ $# = 2 ] && exit 3\n")
+    assert tool.looked_at(arguments="-v -v", status="3") == ([], 1)
+    (fault,), _ = tool.looked_at(arguments="-", status="3")
+    assert fault == f"{tool.file} does not run (exit status 1: caller v4.6): it is yours to bring"
+
+
+def test_a_tool_without_a_minimum_need_not_be_started(tool: Tool) -> None:
+    assert tool.looked_at(minimum="-") == ([], 0)
+
+
+@pytest.mark.parametrize(("says", "why"), [("", "exit status 0: no output"), ("one\n two ", "exit status 0: two")])
+def test_the_last_line_of_what_does_not_run_is_told(tool: Tool, says: str, why: str) -> None:
+    tool.file.write_text(f"#!/bin/sh\necho >>{tool.starts}\nprintf '{says}'\n")
+    assert tool.looked_at() == ([f"{tool.file} does not run ({why}): it is yours to bring"], 1)
+
+
+@pytest.mark.parametrize(
+    ("apt", "conda", "expected"),
+    [
+        ("-", "-", "it is yours to bring"),
+        ("caller|called", "-", "apt-get install caller"),
+        (".gatk", "-", "make setup-gatk"),
+        (".", "gatk.yaml", "make setup, or snakemake --sdm conda (envs/gatk.yaml)"),
+        ("-", "gatk.yaml", "snakemake --sdm conda (envs/gatk.yaml)"),
+    ],
+)
+def test_how_to_get_a_tool_is_told(apt: str, conda: str, expected: str) -> None:
+    assert tools.remedy(ROW | {"apt": apt, "conda": conda}) == expected
+
+
+def test_the_table_of_tools_is_read_without_its_comments() -> None:
+    text = (ROOT / "workflow/tools.tsv").read_text()
+    rows = tools.read_table(ROOT / "workflow/tools.tsv")
+    assert ROW.keys() <= rows[0].keys()
+    commands = [line.split("\t")[0] for line in text.splitlines() if not line.startswith("#")]
+    assert [row["command"] for row in rows] == commands[1:]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_called"),
+    [
+        ("caller in > out", True),
+        ("zcat in | caller -", True),
+        ("if caller in; then true; fi", True),
+        ("true &&\n  caller\tin", True),
+        ("recaller in", False),
+        ("caller2 in", False),
+        ("cat caller", False),
+        ("echo a caller b", False),
+    ],
+)
+def test_a_tool_is_needed_where_a_command_begins_with_it(text: str, is_called: bool) -> None:
+    other = ROW | {"command": "zcat"}
+    assert (ROW in tools.called([ROW, other], ["true", text])) is is_called
