@@ -53,7 +53,7 @@ def node(monkeypatch):
         ({"jobs": [job(), job(None)]}, {}, 0),  # a job waits for CPUs
         ({"jobs": [job(), job(None, OTHER)]}, {}, 0),
         ({"jobs": [job(), job(None, binding="none")]}, {}, 4),  # a job that takes none
-        ({"jobs": [job(), job(None, binding="a")]}, {}, 0),
+        ({"jobs": [job(), job(None, binding="scatter")]}, {}, 0),
         ({"jobs": [job(), job(None, awaits="another run's job at its outputs")]}, {}, 4),
         ({"jobs": [job(slurm_job_id="7"), job("2-5", slurm_job_id="8")], "cpus": 4, "slurm_job": "7"}, {}, 2),
         ({"jobs": [job(slurm_job_id="7"), job("2-5", slurm_job_id="8")], "cpus": 7}, {}, 1),
@@ -113,6 +113,7 @@ def part(job_id, mem_mb=100, cpus="0", gang=None):
     [
         ([part("a", cpus="0-1"), part("b", cpus="2")], 3, 200),
         ([part("a"), part("b", gang="a")], 1, 100),  # a part that runs in the memory of the job around
+        ([part("b"), part("a", gang="b")], 1, 100),
         ([part("a", cpus="0-1"), part("b", cpus="0", gang="a"), part("c", cpus="1", gang="a")], 2, 200),
         ([part("a"), part("b", gang="a"), part("c", cpus="1")], 2, 200),
         ([part("a", gang="a"), part("b", gang="a")], 1, 100),  # once it knows that it has parts

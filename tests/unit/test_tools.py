@@ -93,6 +93,31 @@ def test_tools_are_started_with_their_arguments_and_may_end_with_another_status(
     assert fault == f"{tool.file} does not run (exit status 1: caller v4.6): it is yours to bring"
 
 
+@pytest.mark.parametrize("status", ["1", "5"])
+def test_a_status_below_or_above_what_the_table_has_is_a_fault(tool: Tool, status: str) -> None:
+    tool.file.write_text(f"#!/bin/sh\necho >>{tool.starts}\necho caller v4.6; exit 3\n")
+    (fault,), _ = tool.looked_at(status=status)
+    assert "does not run (exit status 3: caller v4.6)" in fault
+
+
+def test_a_version_is_told_without_its_v(tool: Tool) -> None:
+    tool.says("v4.5")
+    assert tool.looked_at()[0] == [f"{tool.file} is version 4.5, and 4.6 or newer is needed: it is yours to bring"]
+
+
+def test_what_is_no_program_of_this_machine_does_not_run(tool: Tool) -> None:
+    tool.file.write_bytes(b"\x7fELF of another machine")
+    (fault,), _ = tool.looked_at()
+    assert fault.startswith(f"{tool.file} does not run ([Errno 8]")
+
+
+def test_a_tool_that_does_not_answer_does_not_run(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "TIMEOUT_S", 0.1)
+    tool.file.write_text("#!/bin/sh\nexec sleep 20\n")
+    (fault,), _ = tool.looked_at()
+    assert "does not run" in fault and "timed out" in fault
+
+
 def test_a_tool_without_a_minimum_need_not_be_started(tool: Tool) -> None:
     assert tool.looked_at(minimum="-") == ([], 0)
 
