@@ -96,9 +96,9 @@ def test_folders_that_cannot_be_written_to(tmp_path, read_only, monkeypatch):
 
 
 def disk(results: float, scratch: float = 20 * GB, at_once: int = 2):
-    """Of 40 samples that leave 100 GB, and have up to 20 GB besides at work, and 10 of temporary files."""
-    of_results = preflight.disk("results", results, 100 * GB, [20 * GB] * 40, at_once, 1.3)
-    return [*of_results, *preflight.disk("/scratch", scratch, 0, [10 * GB] * 40, at_once, 1.3)]
+    """Of 40 samples that leave 100 GB. Two take 20 GB more at work, and 10 of temporary files; the others take 1."""
+    of_results = preflight.disk("results", results, 100 * GB, [GB] * 38 + [20 * GB] * 2, at_once, 1.3)
+    return [*of_results, *preflight.disk("/scratch", scratch, 0, [10 * GB] * 2 + [GB] * 38, at_once, 1.3)]
 
 
 def test_a_disk_with_room_for_all_at_once_has_no_line():
@@ -124,6 +124,14 @@ def test_a_disk_that_may_not_hold_them_is_warned_of(there):
         "and 2 samples at work at once take up to 40.0 GB more: free some, or give fewer --cores, or jobs may fail"
     )
     assert len(lines(disk(there * GB, 19 * GB))) == 2
+
+
+def test_a_panel_is_told_in_megabytes():
+    (error,) = lines(preflight.disk("results", 12.3e6, 40e6, [5e6], 4, 1.3), errors=True)
+    assert "has 12.3 MB free; the sample will leave about 40.0 MB there, and a sample at work takes up to 5.0" in error
+    (warning,) = lines(preflight.disk("results", 99.9e6, 0, [60e6, 60e6], 4, 1.3))
+    assert "has 99.9 MB free; 2 samples at work at once take up to 0.1 GB more" in warning
+    assert lines(preflight.disk("results", 0, 0, [], 4, 1.3)) == []
 
 
 def test_free_and_held_are_those_of_the_file_system(tmp_path):
