@@ -1,21 +1,24 @@
-"""What the launcher concludes: from journals, clocks, parents, exit codes, counters of CPU time. No job runs."""
+"""What the launcher concludes: from journals, clocks, processes, exit codes, counters of CPU time. No job runs."""
 
 import errno
 import fcntl
 import os
 import signal
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 from launcher import attempt as attempts
-from launcher import diagnose, files, ledger, measure, node
+from launcher import diagnose, files, ledger, measure, node, processes
 from launcher import wrapper as job
 from launcher.attempt import Attempt
 from launcher.journal import Journal
 from launcher.options import parse
 from launcher.requester import Requester
 from launcher.runtime import runtime_dir
+from launching import wait_until
 
 # ---- who else was on the CPUs
 
@@ -358,6 +361,42 @@ def test_a_job_that_never_began_waited_until_its_end(monkeypatch, tmp_path):
     attempt.finish("killed", "SIGTERM to the launcher", 143)
     assert attempt.record["start"] is None
     assert 3600 <= attempt.record["wait_s"] < 3700
+
+
+# ---- processes
+
+
+def test_what_a_process_has_is_the_kernels_count(tmp_path):
+    ours = psutil.Process()
+    assert processes.rss_mib(ours.pid) == pytest.approx(ours.memory_info().rss / (1 << 20), rel=0.1)
+    before = processes.open_files(ours.pid)
+    with (tmp_path / "file").open("w"):
+        assert processes.open_files(ours.pid) == before + 1 == ours.num_fds()
+    assert processes.parent_of(ours.pid) == str(ours.ppid())
+    assert set(processes.threads_of(ours.pid)) == {str(thread.id) for thread in ours.threads()}
+
+
+def test_a_process_that_is_gone_has_nothing():
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    pid = gone.pid
+    assert (processes.rss_mib(pid), processes.open_files(pid), processes.parent_of(pid)) == (0, 0, "")
+    assert processes.threads_of(pid) == processes.children(pid) == processes.descendants(pid) == []
+    assert processes.io_counts(pid) == (0, 0, 0, 0)
+    processes.send(pid, signal.SIGTERM)
+
+
+def test_all_below_a_process_are_found_parents_first():
+    tree = "bash -c 'sleep 60 & wait' & sleep 60 & wait"
+    with subprocess.Popen(["bash", "-c", tree]) as top:
+        below = wait_until(lambda: len(found := processes.descendants(top.pid)) == 3 and found)
+        try:
+            assert {*below[:2]} == {*processes.children(top.pid)}
+            assert processes.parent_of(below[2]) in map(str, below[:2])
+            assert set(below) == {child.pid for child in psutil.Process(top.pid).children(recursive=True)}
+        finally:
+            for pid in (*below, top.pid):
+                processes.send(pid, signal.SIGKILL)
 
 
 # ---- names of logs
