@@ -23,7 +23,7 @@ PLUGIN = Path("scripts/snakemake-executor-plugin-pinned")
 # what is changed, and the tests that must miss a change, the quickest first
 LAUNCHER = ("unit/test_launcher_*", *(f"unit/test_{name}" for name in ("outputs", "parts", "failed_writes")))
 LAUNCHER += ("unit/test_topology", "unit/test_ledger_*", "e2e/test_launcher_*", "e2e/test_any_workflow_runs")
-OF_CHECKS = ("inputs", "made_of", "same_genome", "preflight", "tools", "workflow", "fuzz", "schemas")
+OF_CHECKS = ("inputs", "made_of", "same_genome", "preflight", "tools_found_well", "workflow", "fuzz", "schemas")
 CHECKS = tuple(f"unit/test_{name}" for name in (*OF_CHECKS, "disk_room"))
 MUTATED = {PLUGIN / "snakemake_executor_plugin_pinned/launcher": LAUNCHER, Path("workflow/scripts/checks"): CHECKS}
 COSMIC_RAY = ("uvx", "--quiet", "--from", "cosmic-ray==8.7.0", "cosmic-ray")
