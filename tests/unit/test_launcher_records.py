@@ -122,34 +122,6 @@ def test_exit_codes_of_pipes_stand_between_the_notes(journal):
     assert journal.notes()["record"]["rule"] == "one"
 
 
-# ---- who asked for the job
-
-
-@pytest.fixture
-def requester(monkeypatch):
-    """A launcher (3) whose shell (2) Snakemake (1) has started; the test says who is whose child."""
-    parents = {"3": "2", "2": "1"}
-    monkeypatch.setattr("launcher.requester.parent_of", lambda pid: parents.get(str(pid), ""))
-    monkeypatch.setattr(os, "getpid", lambda: 3)
-    monkeypatch.setattr(os, "getppid", lambda: 2)
-    return Requester(), parents
-
-
-def test_who_is_gone_is_named(requester):
-    asked, parents = requester
-    assert asked.gone() is None
-    parents["2"] = "999"
-    assert asked.gone() == "Snakemake (PID 1) is gone"
-    parents["3"] = "999"
-    assert asked.gone() == "the shell that ran the launcher (PID 2) is gone"
-
-
-def test_a_read_that_fails_is_no_death(requester):
-    asked, parents = requester
-    parents.clear()
-    assert asked.gone() is None
-
-
 # ---- causes
 
 
