@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from launcher import kept_stderr
-from launcher.kept_stderr import KEPT_BYTES, MOST_WAITING, keep_stderr, write_some
+from launcher.kept_stderr import KEPT_BYTES, MOST_WAITING, keep_end, keep_stderr, write_some
 from launching import wait_until
 
 PIPE = 1 << 16  # what a pipe holds
@@ -47,6 +47,13 @@ def test_all_is_passed_on_and_the_end_is_kept(job, tmp_path):
     assert len(SAID) > 3 * KEPT_BYTES
     assert KEPT_BYTES <= len(kept(tmp_path)) <= 2 * KEPT_BYTES
     assert SAID.endswith(kept(tmp_path))
+
+
+def test_the_beginning_goes_now_and_then_not_at_each_byte():
+    """A cut copies all that is kept."""
+    twice = SAID[: 2 * KEPT_BYTES]
+    assert keep_end(twice) is twice
+    assert keep_end(twice + b"x") == (twice + b"x")[-KEPT_BYTES:]
 
 
 def test_what_is_little_is_kept_whole(job, tmp_path):
