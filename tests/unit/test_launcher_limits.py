@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 
 import pytest
 from conftest import ROOT
@@ -66,6 +67,25 @@ def test_the_tightest_of_the_control_groups_above_counts(record):
     assert (limits["cpus"], limits["cpu_quota_cpus"]) == (2, 2.5)
     assert memory(limits) == (2048, 2048, 1548), "page cache makes way"
     assert record(UNIFIED, "0::/slurm")["cpus"] == 8
+
+
+@pytest.mark.parametrize(
+    ("user", "ulimit", "left"),
+    [(0, 10, 60), (1000, 10, 10), (1000, resource.RLIM_INFINITY, 60), (1000, 1000, 60)],
+)
+def test_how_many_tasks_may_still_be_started(record, monkeypatch, user, ulimit, left):
+    """By the group that has least left, and by `ulimit -u`, which does not hold for root."""
+    monkeypatch.setattr(os, "getuid", lambda: user)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (0, ulimit))
+    job = "sys/fs/cgroup/job"
+    files = {f"{job}/step/pids.max": "max", f"{job}/step/pids.current": 5}
+    files |= {f"{job}/pids.max": 100, f"{job}/pids.current": 40, "sys/fs/cgroup/pids.max": 90}
+    assert record(UNIFIED, "0::/job/step", files)["tasks_left"] == left
+
+
+def test_without_limits_tasks_are_not_counted(record, monkeypatch):
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    assert record(UNIFIED, "0::/", {})["tasks_left"] is None
 
 
 @pytest.mark.parametrize(

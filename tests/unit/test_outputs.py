@@ -133,6 +133,21 @@ def test_a_reference_that_is_shorter_than_its_index_says_is_found(tmp_path):
     assert faults(tmp_path) == {"x.fa.fai": f"names more sequence than {tmp_path}/x.fa has: that file is cut off"}
 
 
+@pytest.mark.parametrize("last", [b"A", b"ACG", b"ACGT"])
+def test_a_reference_may_end_where_its_index_says_and_not_before(tmp_path, last):
+    fasta, length = b">chr1\nACGT\nACGT\n" + last, 8 + len(last)
+    write(tmp_path, {"x.fa": fasta, "x.fa.fai": b"chr1\t%d\t6\t4\t5\n" % length})
+    assert faults(tmp_path) == {}
+    write(tmp_path, {"x.fa": fasta[:-1]})
+    assert "names more sequence" in faults(tmp_path)["x.fa.fai"]
+
+
+def test_a_table_of_recalibration_with_other_rows_than_it_says_is_cut_off(tmp_path):
+    """A row that stands where the empty line should: what follows is not where it is looked for."""
+    write(tmp_path, {"x.table": REPORT.replace(":2:2:", ":2:1:").encode()})
+    assert faults(tmp_path) == {"x.table": "is cut off"}
+
+
 @pytest.mark.parametrize("index", ["x.bam.bai", "x.bai"])
 def test_an_index_that_is_older_than_its_file_is_found(tmp_path, index):
     write(tmp_path, {"x.bam": WHOLE["x.bam"], index: b"BAI\1"})
@@ -215,6 +230,15 @@ def test_a_full_disk_is_named(tmp_path, monkeypatch):
     assert outputs.first_output_fault([str(tmp_path / "x.bam")]) is None
     monkeypatch.setattr(outputs, "full_place", lambda places: next(iter(places)))
     assert "x.bam may be cut off (No space left on device" in outputs.first_output_fault([str(tmp_path / "x.bam")])
+
+
+def test_an_output_without_a_folder_lies_where_the_job_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("x.bam").write_bytes(WHOLE["x.bam"])
+    monkeypatch.setattr(outputs, "full_place", lambda places: ", ".join(places))
+    assert outputs.first_output_fault(["x.bam", f"{tmp_path}/x.bam"]).endswith(
+        f"make room where ., {tmp_path} lies, and start again)"
+    )
 
 
 def test_a_full_folder_for_temporary_files_is_named_where_something_is_wrong(tmp_path, monkeypatch):
