@@ -13,7 +13,7 @@ from launcher.runtime import make_folder
 from launcher.system import LauncherError, read_text
 from launching import Node, processes_of, wait_until
 from test_interrupted_runs import Folder, folder  # noqa: F401 (a fixture)
-from test_scatter import SHARD, Step
+from test_launcher_parts import SHARD, Step
 
 pytestmark = pytest.mark.e2e
 
