@@ -504,6 +504,7 @@ def test_a_shard_that_cannot_be_noted_as_done_leaves_the_others_to_their_end(ste
     code, output, _ = step.run(2, shard)
     assert code == 1
     assert "launcher_error" in output and "Is a directory" in output
+    assert "launcher: [Errno 21] Is a directory: 'out.txt.shards/1.done'" in step.log.read_text()
     assert (step.node.folder / "out.txt.shards/2.done").is_file()
 
 
