@@ -78,6 +78,7 @@ def test_a_terminal_that_is_held_costs_no_cause(job, tmp_path):
         assert process.stderr.read() == said
 
 
+@pytest.mark.deep
 def test_a_job_waits_where_nobody_reads_as_it_would_without_us(job):
     """It may be ahead by what is kept to be passed on and by the pipes before and after, not by what memory holds."""
     count = """
