@@ -71,12 +71,16 @@ class RehearsedFolder:
         self.attempts = [each for each in last.values() if each.cpu_s is not None and each.shard != GATHER]
         self.lines = SCATTER["read_lines"](path / N_FREE)
         self.reference = lengths(self.lines)
-        self.gigabases = {stats.stem: gigabases(stats) for stats in sorted(path.glob("results/samtools_stats/*.txt"))}
+        known = (stats for stats in path.glob("results/samtools_stats/*.txt") if self._depth(stats.stem).exists())
+        self.gigabases = {stats.stem: gigabases(stats) for stats in sorted(known)}
         self.reads = {sample: self._reads(sample) for sample in self.gigabases}
+
+    def _depth(self, sample: str) -> Path:
+        return self.path / f"results/depth/{sample}.txt"
 
     def _reads(self, sample: str) -> Mapping[str, float]:
         """Gigabases of a sample's reads by contig, as its depth is, which counts overlapping mates once."""
-        depth = pd.read_csv(self.path / f"results/depth/{sample}.txt", sep="\t", index_col="chrom")["bases"]
+        depth = pd.read_csv(self._depth(sample), sep="\t", index_col="chrom")["bases"]
         bases = {contig: depth.get(contig, 0) for contig in self.reference}
         return {contig: count / sum(bases.values()) * self.gigabases[sample] for contig, count in bases.items()}
 
@@ -187,12 +191,20 @@ def measure(found: Rehearsal) -> Iterator[Measurement]:
 
 
 def foretold(rule: str, jobs: list[RehearsedJob]) -> Iterator[Measurement]:
-    """How far the law of the other shards is off for the deepest one, and the law with it for the others."""
+    """How far the law of the other shards is off for the deepest one, and the law with it for the others.
+
+    Nothing of a rule of which too few shards have ended yet.
+    """
     deepest = max(jobs, key=lambda job: job.gigabases / job.reference_gb)
     others = [job for job in jobs if job is not deepest]
-    ratio = Law.of(others).predict(deepest.reference_gb, deepest.gigabases).value / deepest.cpu_s
+    if not others:
+        return
+    try:
+        rest, every = Law.of(others), Law.of(jobs)
+    except GpdError:
+        return
+    ratio = rest.predict(deepest.reference_gb, deepest.gigabases).value / deepest.cpu_s
     yield Measurement(f"{rule}: the chromosome of 30x as the rest foretells it, over measured", (ratio,), decimals=2)
-    every = Law.of(jobs)
     ratios = tuple(every.predict(job.reference_gb, job.gigabases).value / job.cpu_s for job in others)
     yield Measurement(f"{rule}: the rest as the law of all has it, over measured", ratios, decimals=2)
 
@@ -206,9 +218,14 @@ def quality(found: Rehearsal) -> Iterator[Measurement]:
 
 
 def genome(found: Rehearsal) -> Iterator[Measurement]:
-    """Core hours of a genome of 30x by step, and in all with the ends of its interval."""
+    """Core hours of a genome of 30x by step, and in all with the ends of its interval; nothing where too little ran."""
     human = Genome(found, HUMAN_30X_GIGABASES)
-    for step, seconds in human.steps.items():
+    try:
+        of_one = human.steps
+    except GpdError as error:
+        print(f"no genome of 30x yet: {error}")
+        return
+    for step, seconds in of_one.items():
         yield Measurement(f"a genome of 30x, extrapolated: CPU hours of {step}", (seconds.value / HOUR,), decimals=2)
     if ENDS - human.steps.keys():
         return  # of a part there is no total

@@ -41,8 +41,8 @@ def kept(tmp_path):
 
 
 def test_all_is_passed_on_and_the_end_is_kept(job, tmp_path):
-    said = "say(b''.join(b'line %d\\n' % number for number in range(300_000)))"
-    with job(said, stderr=subprocess.PIPE) as process:
+    output = "say(b''.join(b'line %d\\n' % number for number in range(300_000)))"
+    with job(output, stderr=subprocess.PIPE) as process:
         assert process.stderr.read() == SAID
     assert len(SAID) > 3 * KEPT_BYTES
     assert KEPT_BYTES <= len(kept(tmp_path)) <= 2 * KEPT_BYTES
@@ -73,9 +73,9 @@ def test_a_terminal_that_is_gone_holds_nothing_up(job, tmp_path):
 
 def test_a_terminal_that_is_held_costs_no_cause(job, tmp_path):
     with job(f"say(b'x' * {PIPE}); say(b'the cause')", stderr=subprocess.PIPE) as process:
-        said = b"x" * PIPE + b"the cause"
-        assert wait_until(lambda: kept(tmp_path)) == said
-        assert process.stderr.read() == said
+        output = b"x" * PIPE + b"the cause"
+        assert wait_until(lambda: kept(tmp_path)) == output
+        assert process.stderr.read() == output
 
 
 @pytest.mark.deep

@@ -2,10 +2,13 @@
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
+import msgspec
 import pytest
-from conftest import ROOT
+from conftest import ROOT, script
 
+sys.path.insert(0, str(ROOT / "scripts/bench"))
 sys.path.insert(0, str(ROOT / "workflow/scripts/resources"))
 
 import runtimes
@@ -51,3 +54,31 @@ def test_what_does_not_grow_with_bases_is_what_a_genome_without_reads_takes(reco
     none, whole = (Genome(recorded, gigabases).seconds.value for gigabases in (0.0, HUMAN_30X_GIGABASES))
     assert (none, whole) == pytest.approx((2_707, 282_991), abs=0.5)
     assert none / whole == pytest.approx(FIXED, rel=1e-3)
+
+
+@pytest.mark.parametrize("shards", [0, 1, 2])
+def test_a_run_cut_off_early_shows_what_it_has(
+    recorded: Rehearsal,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    shards: int,
+) -> None:
+    """Of one sample, with so few shards that they tell no law yet."""
+    deepest = max(recorded.gigabases, key=lambda sample: recorded.gigabases[sample])
+    own = [job for job in recorded.jobs if job.sample == deepest]
+    whole, parts = [job for job in own if not job.shard], [job for job in own if job.rule == "haplotype_caller"]
+    early = msgspec.structs.replace(
+        recorded, gigabases={deepest: recorded.gigabases[deepest]}, jobs=(*whole, *parts[:shards])
+    )
+    bench = script(ROOT / "scripts/bench/rehearsal.py")
+    (tmp_path / "early.json").write_bytes(msgspec.json.encode(early))
+    monkeypatch.setattr(bench, "RECORDED", tmp_path / "early.json")
+    monkeypatch.setattr(bench, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["rehearsal.py", "--smallest"])
+    assert bench.main() == 0
+    shown = capsys.readouterr().out
+    assert "too alike to tell what reads take" in shown
+    assert "share of quality in CPU time" in shown
+    assert "foretells" not in shown
+    assert "extrapolated" not in shown
