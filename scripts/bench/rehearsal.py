@@ -38,7 +38,7 @@ from gpd.sizing.rehearsal_machine import Genome, Law, Rehearsal, RehearsedJob, b
 
 RECORDED = ROOT / "tests/golden/rehearsal/rehearsal.json"
 SCATTER = runpy.run_path(str(ROOT / "workflow/scripts/scatter.py"))
-N_FREE = "results/reference/n_free_intervals.bed"
+N_FREE, INTERVALS = "results/reference/n_free_intervals.bed", "results/reference/intervals"
 SEEN = 0.25  # GiB below which a job's memory tells more of the tool's start than of its data
 TABLE = ROOT / "workflow/runtimes.tsv"
 QC, MOST_QC = "qc", 0.03
@@ -84,13 +84,27 @@ class RehearsedFolder:
         bases = {contig: depth.get(contig, 0) for contig in self.reference}
         return {contig: count / sum(bases.values()) * self.gigabases[sample] for contig, count in bases.items()}
 
+    def _part(self, attempt: Attempt) -> tuple[str | None, Counter[str]]:
+        """Which part a job worked on, of how many, and the gigabases there: a shard, or an interval of a call set."""
+        if interval := attempt.wildcards.get("interval"):
+            rows = (row.split("\t")[:3] for row in (self.path / INTERVALS / f"{interval}.bed").read_text().splitlines())
+            return interval.replace("of", "/"), lengths(chain.from_iterable(self._within(*row) for row in rows))
+        if attempt.shard is None:
+            return None, self.reference
+        number, count = map(int, attempt.shard.split("/"))
+        return attempt.shard, lengths(SCATTER["split"](self.lines, count)[number - 1])
+
+    def _within(self, contig: str, start: str, end: str) -> Iterator[Any]:
+        """The parts of lines that lie in a region; runs of N lie evenly in each line."""
+        for line in (line for line in self.lines if line.contig == contig):
+            share = max(0, min(line.end, int(end)) - max(line.start, int(start))) / (line.end - line.start)
+            yield line._replace(bases=line.bases * share)
+
     def job(self, attempt: Attempt) -> RehearsedJob:
-        lines = self.lines
-        if attempt.shard:
-            number, count = map(int, attempt.shard.split("/"))
-            lines = SCATTER["split"](self.lines, count)[number - 1]
-        part, sample = lengths(lines), attempt.owner if attempt.owner in self.gigabases else None
-        depth = {contig: count / self.reference[contig] for contig, count in self.reads.get(sample or "", {}).items()}
+        shard, part = self._part(attempt)
+        sample = attempt.owner if attempt.owner in self.gigabases else None
+        samples = [sample] if sample else list(self.gigabases) if shard else []  # an interval has reads of all
+        depth = {contig: sum(self.reads[each][contig] for each in samples) / self.reference[contig] for contig in part}
         return RehearsedJob(
             step=attempt.step,
             rule=attempt.rule,
@@ -98,8 +112,8 @@ class RehearsedFolder:
             cpu_s=cpu_s(attempt),
             wall_s=recorded(attempt, "wall_s"),
             sample=sample,
-            shard=attempt.shard,
-            gigabases=round(float(sum(depth.get(contig, 0) * length for contig, length in part.items())), 6),
+            shard=shard,
+            gigabases=round(float(sum(depth[contig] * bases for contig, bases in part.items())), 6),
             threads=attempt.threads,
             peak_rss_mib=attempt.peak_rss_mib,
             mem_mb=attempt.mem_mb,
@@ -155,9 +169,9 @@ def row(rule: str, jobs: list[RehearsedJob], asked: Mapping[str, runtimes.Row]) 
 
 
 def terms(jobs: Sequence[RehearsedJob]) -> Sequence[float | None]:
-    """Those of the law of jobs of samples, where they tell one."""
+    """Those of the law of jobs of which it is known what they read, where they tell one."""
     try:
-        return Law.of(jobs).terms if jobs[0].sample else (None, None, None)
+        return Law.of(jobs).terms if jobs[0].sample or jobs[0].shard else (None, None, None)
     except GpdError:
         return (None, None, None)
 

@@ -76,12 +76,30 @@ def test_no_term_is_below_zero():
 
 def test_a_genome_has_its_own_jobs_and_a_share_of_what_samples_have_in_common():
     jobs = [caller(*size) for size in SIZES]
-    jobs += [RehearsedJob("genotype_gvcfs", "genotype_interval", 1.5, 60.0, 1.0) for _ in range(2)]
+    jobs += [RehearsedJob("genotype_gvcfs", "gather_genotypes", 3.0, 60.0, 1.0) for _ in range(2)]
     jobs += [RehearsedJob("reference", "bwa_index", 3.0, 5000.0, 1.0)]  # once, whatever samples come
     steps = Genome(record(jobs), 93.0).steps
     assert steps.keys() == {"haplotype_caller", "genotype_gvcfs"}
     assert steps["genotype_gvcfs"].value == pytest.approx(2 * 60 / 3)
     assert Genome(record(jobs), 93.0).seconds.value == pytest.approx(sum(each.value for each in steps.values()))
+
+
+def test_intervals_of_a_call_set_take_what_the_reads_of_all_samples_take():
+    """A third of them, of three samples; without reads a third of the starts and of the reference."""
+    jobs = [
+        RehearsedJob("genotype_gvcfs", "genotype_interval", size, 12 + 4 * size + 90 * gb, 1.0, shard="x", gigabases=gb)
+        for size, gb in SIZES
+    ]
+    for gigabases in (0.0, 93.0):
+        found = Genome(record(jobs), gigabases).steps["genotype_gvcfs"]
+        assert found.value == pytest.approx((len(SIZES) * 12 + 3 * 4 + 3 * gigabases * 90) / 3)
+        assert found.low == pytest.approx(found.high)
+
+
+def test_one_interval_alone_does_not_tell_what_reads_take():
+    jobs = [RehearsedJob("genotype_gvcfs", "genotype_interval", 3.0, 60.0, 1.0, shard="1/1", gigabases=2.8)]
+    with pytest.raises(GpdError, match=r"^any: genotype_interval: its jobs are too alike"):
+        rehearsal_machine.machine("any", record(jobs), 93.0)
 
 
 def test_size_answers_for_any_depth_and_says_that_it_extrapolates(tmp_path):

@@ -3,8 +3,8 @@
 A job takes start + a x (gigabases of the reference that it works on) + b x (gigabases of reads there), by least squares
 without negative terms (Lawson & Hanson's NNLS, in scipy). Where all jobs of a rule work on the same part of the
 reference, the second term is in the first. A sample has as many starts as the rehearsal ran shards of one: they are of
-about one length, so that a start and the reference could hardly be told apart. What all samples share is counted by the
-sample.
+about one length, so that a start and the reference could hardly be told apart. Of what samples share each has its part:
+of intervals of a joint call set by their law, with all samples' reads there, and of the rest as it was.
 """
 
 from collections import Counter
@@ -35,7 +35,10 @@ Gigabases = Annotated[float, Meta(gt=0, le=1e6)]
 
 
 class RehearsedJob(msgspec.Struct, frozen=True):
-    """A job that ended well. Without a sample it is of the cohort, or of the reference alone."""
+    """A job that ended well. Without a sample it is of the cohort, or of the reference alone.
+
+    `shard` is the part of a genome that it worked on, of how many: a shard of a step, or an interval of a call set.
+    """
 
     step: str
     rule: str
@@ -150,8 +153,14 @@ class Genome:
             starts = max(Counter(job.sample for job in own).values())
             yield own[0].step, Law.of(own).predict(self.rehearsal.reference_gb, self.gigabases, starts)
         for shared in by_rule(jobs, lambda job: job.sample is None).values():
-            each = sum(job.cpu_s for job in shared) / len(self.rehearsal.gigabases)
-            yield shared[0].step, Estimate(each, se=0.0)
+            yield shared[0].step, self._of_cohort(shared).times(1 / len(self.rehearsal.gigabases))
+
+    def _of_cohort(self, jobs: Sequence[RehearsedJob]) -> Estimate:
+        """CPU seconds of a rule for all samples, each with as many reads as this genome."""
+        if not any(job.gigabases for job in jobs):
+            return Estimate(sum(job.cpu_s for job in jobs), se=0.0)
+        gigabases = self.gigabases * len(self.rehearsal.gigabases)
+        return Law.of(jobs).predict(self.rehearsal.reference_gb, gigabases, len(jobs))
 
 
 def machine(name: str, rehearsal: Rehearsal, gigabases: float) -> Machine:
