@@ -17,8 +17,8 @@ HUMAN_30X_GIGABASES = 30 * GIGABASES_PER_X
 ALIKE = 0.9  # of these: a sample with less is called by its size
 LEAST_ALIKE = 0.1  # of these: from a sample with less nothing of a whole genome follows
 # of a genome's CPU time at 30x, what does not grow with its bases: by the laws of the recorded rehearsal a genome takes
-# 2,707 s without reads, and 282,991 s with 93 Gb of them (docs/evidence/rehearsal.md; test_rehearsal_record.py)
-FIXED = 2_707 / 282_991
+# 2,645 s without reads, and 332,148 s with 93 Gb of them (docs/evidence/rehearsal.md; test_rehearsal_record.py)
+FIXED = 2_645 / 332_148
 
 
 def human_30x_per_day(gigabases_per_day: float | None, of_a_sample: float | None, fraction: float) -> float | None:
