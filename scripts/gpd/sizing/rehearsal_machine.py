@@ -4,7 +4,7 @@ A job takes start + a x (gigabases of the reference that it works on) + b x (gig
 without negative terms (Lawson & Hanson's NNLS, in scipy). Where all jobs of a rule work on the same part of the
 reference, the second term is in the first. A sample has as many starts as the rehearsal ran shards of one: they are of
 about one length, so that a start and the reference could hardly be told apart. Of what samples share each has its part:
-of intervals of a joint call set by their law, with all samples' reads there, and of the rest as it was.
+of a joint call set's intervals by their law, with the reads of all samples, and of the rest by what was measured.
 """
 
 from collections import Counter
