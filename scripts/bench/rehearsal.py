@@ -290,12 +290,13 @@ def pace(name: str, attempts: Sequence[Attempt]) -> Iterator[Measurement]:
     yield Measurement(f"{name}: jobs an hour", (len(attempts) / hours,), decimals=0)
 
 
-def chosen(arguments: Namespace) -> Rehearsal:
-    """That of the folder, else the recorded one."""
+def chosen(arguments: Namespace) -> tuple[str, Rehearsal]:
+    """That of the folder, else the recorded one; and the heading of its steps, which tells one from the other."""
     if arguments.smallest or not (arguments.folder / LEDGER).exists():
-        print(f"the recorded rehearsal: {RECORDED.relative_to(ROOT)}")
-        return rehearsal_machine.read(RECORDED)
-    return RehearsedFolder(arguments.folder).record()
+        found = rehearsal_machine.read(RECORDED)
+        kept, commit = RECORDED.relative_to(ROOT), found.commit[:12]
+        return f"steps, as recorded in {kept}: commit {commit}, {found.cpu}, {found.cores} threads", found
+    return "steps", RehearsedFolder(arguments.folder).record()
 
 
 def main() -> int:
@@ -306,10 +307,10 @@ def main() -> int:
         parser.add_argument(f"--{name}", type=Path, default=ROOT / f"rehearsal-run-{name}", help=text)
     parser.add_argument("--record", type=Path, help="write its jobs to this file, for gpd size --rehearsal")
     arguments = parser.parse_args()
-    found = chosen(arguments)
+    heading, found = chosen(arguments)
     if arguments.record:
         arguments.record.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
-    tables, figures = {"steps": steps(found)}, [measure(found)]
+    tables, figures = {heading: steps(found)}, [measure(found)]
     folders = {"genome": arguments.folder, "cohort": arguments.cohort, "RNA-Seq cohort": arguments.rna}
     for name, folder in folders.items():
         if not (folder / LEDGER).exists() or arguments.smallest:

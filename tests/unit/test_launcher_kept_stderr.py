@@ -68,13 +68,13 @@ def test_a_terminal_that_is_gone_holds_nothing_up(job, tmp_path):
     with job(f"say(b'x' * {8 * PIPE}); say(b'the cause')", stderr=writing) as process:
         os.close(writing)
     assert process.returncode == 0
-    assert wait_until(lambda: kept(tmp_path)) == b"x" * 8 * PIPE + b"the cause"
+    assert wait_until(lambda: kept(tmp_path) == b"x" * 8 * PIPE + b"the cause")  # it is kept as it comes
 
 
 def test_a_terminal_that_is_held_costs_no_cause(job, tmp_path):
     with job(f"say(b'x' * {PIPE}); say(b'the cause')", stderr=subprocess.PIPE) as process:
         output = b"x" * PIPE + b"the cause"
-        assert wait_until(lambda: kept(tmp_path)) == output
+        assert wait_until(lambda: kept(tmp_path) == output)
         assert process.stderr.read() == output
 
 

@@ -80,6 +80,7 @@ def test_a_run_cut_off_early_shows_what_it_has(
     monkeypatch.setattr(sys, "argv", ["rehearsal.py", "--smallest"])
     assert BENCH.main() == 0
     shown = capsys.readouterr().out
+    assert f"early.json: commit {recorded.commit}" in shown
     assert "too alike to tell what reads take" in shown
     assert "share of quality in CPU time" in shown
     assert "foretells" not in shown
