@@ -294,8 +294,8 @@ def chosen(arguments: Namespace) -> tuple[str, Rehearsal]:
     """That of the folder, else the recorded one; and the heading of its steps, which tells one from the other."""
     if arguments.smallest or not (arguments.folder / LEDGER).exists():
         found = rehearsal_machine.read(RECORDED)
-        kept, commit = RECORDED.relative_to(ROOT), found.commit[:12]
-        return f"steps, as recorded in {kept}: commit {commit}, {found.cpu}, {found.cores} threads", found
+        kept = RECORDED.relative_to(ROOT)
+        return f"steps, as recorded in {kept}: commit {found.commit}, {found.cpu}, {found.cores} threads", found
     return "steps", RehearsedFolder(arguments.folder).record()
 
 
